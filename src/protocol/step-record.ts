@@ -1,0 +1,34 @@
+/** The one record of a finished update: the log line, the charts, the exported trainer_state and the tests read it. */
+export interface StepRecord {
+  /** 1-based, as the Trainer's global_step. Counts committed updates only. */
+  readonly step: number
+  /** Mean loss per target of this update's window, in nats. */
+  readonly loss: number
+  /** Before clipping. */
+  readonly grad_norm: number
+  /** The rate this update used. */
+  readonly learning_rate: number
+  readonly epoch: number
+  readonly num_items: number
+  readonly outcome: 'committed' | 'skipped-non-finite' | 'skipped-no-items'
+  readonly ranks: number
+  /** Tokens per second of the whole room over this update. */
+  readonly tokens_per_second: number
+  /** Milliseconds since the run started, at the end of this update. */
+  readonly elapsed_ms: number
+}
+
+export interface EvaluationRecord {
+  readonly step: number
+  readonly epoch: number
+  /** Mean loss per target over the whole validation split, in nats. */
+  readonly eval_loss: number
+  readonly eval_items: number
+  readonly eval_runtime: number
+}
+
+export interface TextSample {
+  readonly step: number
+  readonly prompt: string
+  readonly text: string
+}
