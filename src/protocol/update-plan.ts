@@ -5,13 +5,12 @@ export type MicroBatchPlan = readonly number[]
 
 export interface UpdatePlan {
   readonly generation: number
-  /** 0-based number of the optimizer step this plan leads to. */
+  /** 0-based number of the window in the sample order; skipped windows count. */
   readonly update: number
   /** Per rank, in ring order: its micro-batches (may be none). Gradients stay local until a rank's last one. */
   readonly microBatches: readonly (readonly MicroBatchPlan[])[]
   /** Prediction targets in the whole window, counted on labels[1:]; ranks count again and must agree (U4). */
   readonly numItems: number
-  readonly learningRate: number
   /** Epoch after this update, as the Trainer logs it. */
   readonly epoch: number
   /** Whether ranks report a hash of parameters and optimizer state after the commit (U6). */
@@ -28,6 +27,10 @@ export interface UpdateReport {
   readonly numItems: number
   /** Norm of the scaled gradient before clipping. */
   readonly gradNorm: number
+  /** The rate this update used, or would have used: it follows the committed updates, so ranks work it out (U5). */
+  readonly learningRate: number
+  /** Optimizer steps taken so far, this update included. */
+  readonly committed: number
   /** Tokens this rank computed in the window. */
   readonly tokens: number
   readonly times: UpdateTimes

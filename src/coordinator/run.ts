@@ -1,0 +1,381 @@
+import type { CorpusFacts, FromRank, Member, ToRank } from '../protocol/room-messages.ts'
+import type { UpdateReport } from '../protocol/update-plan.ts'
+import { EvaluationBook } from './evaluation-book.ts'
+import { type PlannerInput, planUpdate } from './planner.ts'
+
+/** Updates that may be planned ahead of the reports: hides the control latency, and bounds what a pause waits for. */
+const LOOKAHEAD = 2
+/** A rank that has not linked up by then is left out of the next generation. */
+const FORM_DEADLINE_MS = 20_000
+/** Ranks that leave together are answered by one new generation. */
+const SETTLE_MS = 150
+/** Generations in a row without one finished update before the run is given up. */
+const MAX_FRUITLESS = 6
+
+export interface RunRank {
+  readonly peer: string
+  readonly name: string
+  send(message: ToRank): void
+  /** Sends the training tokens after `prepare`. */
+  sendCorpus(): Promise<void>
+}
+
+export interface RunSettings {
+  readonly id: string
+  readonly options: Record<string, unknown>
+  readonly config: Record<string, unknown>
+  readonly corpus: CorpusFacts
+  readonly planner: PlannerInput
+  /** Windows in the whole run. */
+  readonly totalUpdates: number
+  /** Updates between evaluations; 0 for none. */
+  readonly evalEvery: number
+  /** Validation samples to evaluate on, as indices behind the training samples. */
+  readonly evalSamples: readonly number[]
+  readonly sampleEvery: number
+  readonly generate: { readonly prompt: readonly number[]; readonly tokens: number; readonly temperature: number; readonly topK: number }
+}
+
+export interface RunListener {
+  /** A window is done (once per window, unless a later `rewound` takes it back). */
+  finished(report: UpdateReport, plan: { readonly epoch: number; readonly ranks: number }): void
+  /** Ranks agreed on a state before `update`: records from there on are void. */
+  rewound(update: number): void
+  rankReport(peer: string, report: UpdateReport, microBatches: number): void
+  generation(members: readonly Member[], reason: string): void
+  evaluated(update: number, lossSum: number, items: number): void
+  generated(update: number, ids: readonly number[]): void
+  event(level: 'info' | 'warning' | 'error', text: string): void
+  /** All windows are done or the run was stopped; ranks keep their state. */
+  done(): void
+  failed(cause: string): void
+  exported(peer: string): void
+}
+
+interface Entry {
+  readonly rank: RunRank
+  prepared: boolean
+  formed: { update: number; hash: string } | null
+}
+
+interface Outstanding {
+  readonly epoch: number
+  readonly microBatches: readonly number[]
+  readonly reports: Map<string, UpdateReport>
+}
+
+/**
+ * The coordinator's state machine of one run: forms generations of ranks, plans updates, follows their reports and
+ * re-plans an update that a generation did not finish (M1, M3, M5). Knows neither page nor network.
+ */
+export class Run {
+  readonly #settings: RunSettings
+  readonly #listener: RunListener
+  readonly #entries = new Map<string, Entry>()
+  readonly #outstanding = new Map<number, Outstanding>()
+  readonly #evaluations: EvaluationBook
+  #members: Member[] = []
+  #generation = 0
+  #stage: 'idle' | 'forming' | 'syncing' | 'running' | 'over' = 'idle'
+  #next = 0
+  #paused = false
+  #stopping = false
+  #reformWanted: string | null = null
+  #fruitless = 0
+  #timer: ReturnType<typeof setTimeout> | null = null
+  #minimumRanks = 1
+
+  constructor(settings: RunSettings, listener: RunListener) {
+    this.#settings = settings
+    this.#listener = listener
+    this.#evaluations = new EvaluationBook((update, lossSum, items) => {
+      listener.evaluated(update, lossSum, items)
+      this.#checkOver()
+    })
+  }
+
+  get members(): readonly Member[] {
+    return this.#members
+  }
+
+  /** The first generation waits until so many ranks are prepared. */
+  expect(ranks: number): void {
+    this.#minimumRanks = ranks
+  }
+
+  add(rank: RunRank): void {
+    this.#entries.set(rank.peer, { rank, prepared: false, formed: null })
+    const { id, options, config, corpus } = this.#settings
+    rank.send({ type: 'prepare', run: id, options, config, corpus, initial: 'seed' })
+    rank.sendCorpus().catch((cause: unknown) => this.remove(rank.peer, `data could not be sent: ${String(cause)}`))
+  }
+
+  remove(peer: string, cause: string): void {
+    const entry = this.#entries.get(peer)
+    if (!entry) return
+    this.#entries.delete(peer)
+    this.#minimumRanks = Math.max(1, Math.min(this.#minimumRanks, this.#entries.size))
+    if (this.#stage === 'over') return
+    if (this.#members.some((member) => member.peer === peer)) {
+      this.#listener.event('warning', `${entry.rank.name} left (${cause}); its work goes to the others`)
+      this.#scheduleReform(`${entry.rank.name} left`)
+    } else if (this.#stage === 'idle') this.#formWhenReady()
+  }
+
+  pause(): void {
+    this.#paused = true
+  }
+
+  resume(): void {
+    this.#paused = false
+    this.#pump()
+  }
+
+  /** Finishes what is planned, then ends the run. */
+  stop(): void {
+    this.#stopping = true
+    this.#paused = false
+    if (this.#stage === 'idle') this.#over()
+    else this.#pump()
+  }
+
+  receive(peer: string, message: FromRank): void {
+    const entry = this.#entries.get(peer)
+    if (!entry || this.#stage === 'over') {
+      if (message.type === 'exported') this.#listener.exported(peer)
+      return
+    }
+    switch (message.type) {
+      case 'prepared':
+        if (message.run !== this.#settings.id) return
+        entry.prepared = true
+        this.#joinReady(entry)
+        return
+      case 'formed':
+      case 'synced':
+        if (message.generation === this.#generation) this.#hear(entry, message)
+        return
+      case 'report':
+        // Reports of a broken generation still tell what it committed; they arrive before the rank's `formed`.
+        if (message.report.generation === this.#generation || this.#stage !== 'running') this.#report(peer, message.report)
+        return
+      case 'evaluated':
+        this.#evaluations.hear(message.id, peer, message.lossSum, message.items)
+        return
+      case 'generated':
+        this.#listener.generated(message.id, message.ids)
+        return
+      case 'failed':
+        this.#failed(entry, message)
+        return
+      case 'leaving':
+        this.remove(peer, 'closed its tab')
+        return
+      case 'exported':
+        this.#listener.exported(peer)
+        return
+      case 'hello':
+      case 'progress':
+      case 'visibility':
+        return
+      default:
+        message satisfies never
+    }
+  }
+
+  #joinReady(entry: Entry): void {
+    if (this.#stage === 'idle') this.#formWhenReady()
+    else {
+      this.#reformWanted = `${entry.rank.name} joined`
+      this.#pump()
+    }
+  }
+
+  #formWhenReady(): void {
+    const prepared = [...this.#entries.values()].filter((entry) => entry.prepared).length
+    if (prepared >= Math.max(1, this.#minimumRanks)) this.#form('start')
+  }
+
+  #scheduleReform(reason: string): void {
+    if (this.#stage === 'over') return
+    this.#abort(reason)
+    this.#setTimer(SETTLE_MS, () => this.#form(reason))
+  }
+
+  #abort(cause: string): void {
+    for (const entry of this.#entries.values()) entry.rank.send({ type: 'abort', generation: this.#generation, cause })
+    this.#generation++
+  }
+
+  /** M1: a new generation of every prepared rank. */
+  #form(reason: string): void {
+    this.#reformWanted = null
+    if (this.#stage === 'running' || this.#stage === 'syncing' || this.#stage === 'forming') this.#generation++
+    const ready = [...this.#entries.values()].filter((entry) => entry.prepared)
+    this.#members = ready.map(({ rank }) => ({ peer: rank.peer, name: rank.name }))
+    this.#listener.generation(this.#members, reason)
+    if (ready.length === 0) {
+      this.#stage = 'idle'
+      this.#minimumRanks = 1
+      this.#listener.event('warning', 'No rank is left; training waits for one to join')
+      return
+    }
+    this.#stage = 'forming'
+    for (const entry of ready) {
+      entry.formed = null
+      entry.rank.send({ type: 'form', generation: this.#generation, members: this.#members })
+    }
+    this.#setTimer(FORM_DEADLINE_MS, () => this.#dropUnformed())
+  }
+
+  #dropUnformed(): void {
+    const late = this.#memberEntries().filter((entry) => entry.formed === null)
+    for (const { rank } of late) {
+      this.#listener.event('error', `${rank.name} could not link to its neighbours within ${FORM_DEADLINE_MS / 1000} s and was left out`)
+      rank.send({ type: 'refused', reason: `No direct connection to the neighbouring ranks came up within ${FORM_DEADLINE_MS / 1000} s. A firewall or a guest network may block it.` })
+      this.#entries.delete(rank.peer)
+    }
+    this.#form('some ranks did not connect')
+  }
+
+  #hear(entry: Entry, message: { readonly update: number; readonly stateHash: string }): void {
+    entry.formed = { update: message.update, hash: message.stateHash }
+    const states = this.#memberEntries().map(({ formed }) => formed)
+    if (states.some((state) => state === null)) return
+    const first = states[0]
+    if (first && states.every((state) => state?.update === first.update && state.hash === first.hash)) return this.#begin(first.update)
+    if (this.#stage === 'syncing') return this.#fail('Ranks still differ after the broadcast of the state; a device or a link corrupts data')
+    this.#stage = 'syncing'
+    const updates = states.map((state) => state?.update ?? -1)
+    const source = updates.indexOf(Math.max(...updates))
+    for (const member of this.#memberEntries()) {
+      member.formed = null
+      member.rank.send({ type: 'sync', generation: this.#generation, source })
+    }
+    this.#setTimer(FORM_DEADLINE_MS, () => this.#dropUnformed())
+  }
+
+  #begin(update: number): void {
+    this.#clearTimer()
+    this.#stage = 'running'
+    this.#next = update
+    this.#settleOutstanding(update)
+    this.#listener.rewound(update)
+    for (const { id, microBatches } of this.#evaluations.restart(this.#members)) this.#sendEvaluate(id, microBatches)
+    this.#pump()
+    this.#checkOver()
+  }
+
+  /** Updates that the broken generation committed on the rank whose state all now have; the others are planned again. */
+  #settleOutstanding(update: number): void {
+    for (const [number, { reports, epoch }] of this.#outstanding) {
+      if (number < update && reports.size > 0) this.#listener.finished(slowest(reports), { epoch, ranks: reports.size })
+    }
+    this.#outstanding.clear()
+  }
+
+  #pump(): void {
+    if (this.#stage !== 'running') return
+    if (this.#reformWanted !== null) {
+      if (this.#outstanding.size === 0) this.#form(this.#reformWanted)
+      return
+    }
+    while (!this.#paused && !this.#stopping && this.#next < this.#settings.totalUpdates && this.#outstanding.size < LOOKAHEAD) this.#plan()
+    this.#checkOver()
+  }
+
+  #plan(): void {
+    const update = this.#next++
+    const plan = planUpdate(this.#settings.planner, this.#generation, update, this.#members.length)
+    this.#outstanding.set(update, { epoch: plan.epoch, microBatches: plan.microBatches.map((mine) => mine.length), reports: new Map() })
+    for (const entry of this.#memberEntries()) entry.rank.send({ type: 'plan', plan })
+    const done = update + 1
+    const last = done === this.#settings.totalUpdates
+    const { evalEvery, sampleEvery } = this.#settings
+    if (evalEvery > 0 && (done % evalEvery === 0 || last)) this.#evaluate(done)
+    if (sampleEvery > 0 && (done % sampleEvery === 0 || last)) this.#generate(done)
+  }
+
+  #evaluate(update: number): void {
+    const microBatches = this.#evaluations.open(update, this.#members, this.#settings.evalSamples, this.#settings.planner.perDeviceBatchSize)
+    if (microBatches) this.#sendEvaluate(update, microBatches)
+  }
+
+  #sendEvaluate(id: number, microBatches: readonly (readonly (readonly number[])[])[]): void {
+    for (const [rank, entry] of this.#memberEntries().entries()) {
+      entry.rank.send({ type: 'evaluate', generation: this.#generation, id, microBatches: microBatches[rank] ?? [] })
+    }
+  }
+
+  #generate(update: number): void {
+    this.#memberEntries().at(-1)?.rank.send({ type: 'generate', id: update, seed: update, ...this.#settings.generate })
+  }
+
+  #report(peer: string, report: UpdateReport): void {
+    const outstanding = this.#outstanding.get(report.update)
+    if (!outstanding) return
+    const first = outstanding.reports.values().next().value
+    outstanding.reports.set(peer, report)
+    const rank = this.#members.findIndex((member) => member.peer === peer)
+    this.#listener.rankReport(peer, report, outstanding.microBatches[rank] ?? 0)
+    if (first && !sameResult(first, report)) {
+      return this.#fail(`Ranks disagree on update ${report.update + 1} (U6): ${this.#members[rank]?.name ?? peer} has loss sum ${report.lossSum} and gradient norm ${report.gradNorm}, another has ${first.lossSum} and ${first.gradNorm}`)
+    }
+    if (outstanding.reports.size < this.#members.length) return
+    this.#outstanding.delete(report.update)
+    this.#fruitless = 0
+    this.#listener.finished(slowest(outstanding.reports), { epoch: outstanding.epoch, ranks: this.#members.length })
+    this.#pump()
+  }
+
+  #failed(entry: Entry, message: Extract<FromRank, { type: 'failed' }>): void {
+    const where = message.update === null ? '' : ` in update ${message.update + 1}`
+    if (message.fatal) return this.#fail(`${entry.rank.name} failed${where}: ${message.cause}`)
+    if (message.generation !== this.#generation) return
+    this.#listener.event('warning', `${entry.rank.name} reports${where}: ${message.cause}`)
+    if (++this.#fruitless > MAX_FRUITLESS) return this.#fail(`${MAX_FRUITLESS} tries in a row failed; the last: ${message.cause}`)
+    this.#scheduleReform(message.cause)
+  }
+
+  #checkOver(): void {
+    const allDone = this.#stopping || this.#next >= this.#settings.totalUpdates
+    if (this.#stage === 'running' && allDone && this.#outstanding.size === 0 && this.#evaluations.settled) this.#over()
+  }
+
+  #over(): void {
+    this.#clearTimer()
+    this.#stage = 'over'
+    for (const entry of this.#entries.values()) entry.rank.send({ type: 'finish', summary: this.#stopping ? 'Training was stopped.' : 'Training is finished.' })
+    this.#listener.done()
+  }
+
+  #fail(cause: string): void {
+    this.#clearTimer()
+    for (const entry of this.#entries.values()) entry.rank.send({ type: 'abort', generation: this.#generation, cause })
+    this.#stage = 'over'
+    this.#listener.failed(cause)
+  }
+
+  #memberEntries(): Entry[] {
+    return this.#members.flatMap((member) => this.#entries.get(member.peer) ?? [])
+  }
+
+  #setTimer(ms: number, action: () => void): void {
+    this.#clearTimer()
+    this.#timer = setTimeout(action, ms)
+  }
+
+  #clearTimer(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer)
+    this.#timer = null
+  }
+}
+
+function sameResult(a: UpdateReport, b: UpdateReport): boolean {
+  return a.outcome === b.outcome && a.lossSum === b.lossSum && a.gradNorm === b.gradNorm && a.numItems === b.numItems && a.stateHash === b.stateHash
+}
+
+/** All reports agree on the result; the slowest one's times are the update's. */
+function slowest(reports: ReadonlyMap<string, UpdateReport>): UpdateReport {
+  return [...reports.values()].reduce((worst, report) => (report.times.totalMs > worst.times.totalMs ? report : worst))
+}
