@@ -372,7 +372,8 @@ export class Run {
 }
 
 function sameResult(a: UpdateReport, b: UpdateReport): boolean {
-  return a.outcome === b.outcome && a.lossSum === b.lossSum && a.gradNorm === b.gradNorm && a.numItems === b.numItems && a.stateHash === b.stateHash
+  const { is } = Object // a skipped update has NaN on all ranks, and that is agreement
+  return a.outcome === b.outcome && is(a.lossSum, b.lossSum) && is(a.gradNorm, b.gradNorm) && a.numItems === b.numItems && a.stateHash === b.stateHash
 }
 
 /** All reports agree on the result; the slowest one's times are the update's. */

@@ -1,0 +1,70 @@
+import type { EvaluationRecord, StepRecord, TextSample } from '../protocol/step-record.ts'
+import type { UpdateReport } from '../protocol/update-plan.ts'
+
+/** Everything a run said so far: one record per window, the evaluations, the generated texts. */
+export class RunHistory {
+  records: readonly StepRecord[] = []
+  evaluations: readonly EvaluationRecord[] = []
+  samples: readonly TextSample[] = []
+  readonly #startedMs: number
+  readonly #now: () => number
+  readonly #tokensPerItem: number
+  #windows: number[] = []
+
+  /** `tokensPerItem` turns counted targets into tokens for the speed: block size over targets per block. */
+  constructor(now: () => number, tokensPerItem: number) {
+    this.#now = now
+    this.#startedMs = now()
+    this.#tokensPerItem = tokensPerItem
+  }
+
+  get elapsedMs(): number {
+    return this.#now() - this.#startedMs
+  }
+
+  add(report: UpdateReport, epoch: number, ranks: number): StepRecord {
+    const elapsed = this.elapsedMs
+    const sinceLastMs = Math.max(1, elapsed - (this.records.at(-1)?.elapsed_ms ?? 0))
+    const record: StepRecord = {
+      step: report.committed,
+      loss: report.lossSum / report.numItems,
+      grad_norm: report.gradNorm,
+      learning_rate: report.learningRate,
+      epoch,
+      num_items: report.numItems,
+      outcome: report.outcome,
+      ranks,
+      tokens_per_second: (report.numItems * this.#tokensPerItem * 1000) / sinceLastMs,
+      elapsed_ms: elapsed,
+    }
+    this.records = [...this.records, record]
+    this.#windows.push(report.update)
+    return record
+  }
+
+  /** Takes back the records of windows from `update` on: a generation ended before all ranks had them. */
+  rewind(update: number): boolean {
+    const keep = this.#windows.findIndex((window) => window >= update)
+    if (keep < 0) return false
+    this.records = this.records.slice(0, keep)
+    this.#windows = this.#windows.slice(0, keep)
+    return true
+  }
+
+  evaluate(window: number, lossSum: number, items: number): EvaluationRecord {
+    const at = this.#recordOf(window)
+    const record = { step: at?.step ?? window, epoch: at?.epoch ?? 0, eval_loss: lossSum / items, eval_items: items, eval_runtime: (this.elapsedMs - (at?.elapsed_ms ?? 0)) / 1000 }
+    this.evaluations = [...this.evaluations, record]
+    return record
+  }
+
+  sample(window: number, prompt: string, text: string): TextSample {
+    const sample = { step: this.#recordOf(window)?.step ?? window, prompt, text }
+    this.samples = [...this.samples, sample]
+    return sample
+  }
+
+  #recordOf(window: number): StepRecord | undefined {
+    return this.records[this.#windows.indexOf(window - 1)]
+  }
+}
