@@ -1,0 +1,153 @@
+import * as v from 'valibot'
+
+/**
+ * The one schema of a run's options: page form, URL and CLI are made from it. Names and defaults are those of Hugging Face's
+ * TrainingArguments, run_clm.py (block_size, validation_split_percentage) and GPT2Config (n_*); Tabring's own are marked so.
+ */
+
+export type OptionGroup = 'run' | 'data' | 'model' | 'optimizer' | 'schedule' | 'evaluation' | 'samples' | 'ranks'
+export type OptionKind = 'integer' | 'number' | 'boolean' | 'choice' | 'text'
+
+/** What a form or a help text says about an option. */
+export type OptionAbout = {
+  readonly label: string
+  /** One sentence. */
+  readonly help: string
+  readonly group: OptionGroup
+  readonly kind: OptionKind
+  /** Completes "need …". */
+  readonly allowed: string
+  /** Of a choice, else empty. */
+  readonly choices: readonly string[]
+  /** Of a number; for form fields. */
+  readonly min: number | null
+  readonly max: number | null
+}
+
+interface Range {
+  readonly min: number
+  readonly max: number
+  /** Other allowed values outside the range, with words for `allowed`. */
+  readonly or?: { readonly value: number; readonly words: string }
+  /** The ends of the range that do not belong to it. */
+  readonly open?: 'min' | 'max'
+}
+
+type Said = readonly [group: OptionGroup, label: string, help: string]
+
+/** The device batch is one dispatch dimension and one message; both stay far below their limits. */
+const MAX_ROWS = 4_096
+const MAX_STEPS = 1_000_000_000
+const MAX_SEED = 2 ** 32 - 1
+
+function ranged(kind: 'integer' | 'number', range: Range, [group, label, help]: Said) {
+  const { min, max, or, open } = range
+  const inside = (value: number): boolean =>
+    value === or?.value || (value >= min && value <= max && !(open === 'min' && value === min) && !(open === 'max' && value === max))
+  const noun = kind === 'integer' ? 'a whole number' : 'a number'
+  const from = open === 'min' ? `above ${min}` : `from ${min}`
+  const to = open === 'max' ? `below ${max}` : `to ${max}`
+  const about: OptionAbout = {
+    label,
+    help,
+    group,
+    kind,
+    allowed: `${noun} ${from} ${to}${or ? `, or ${or.words}` : ''}`,
+    choices: [],
+    min: or ? Math.min(min, or.value) : min,
+    max,
+  }
+  const fits = (value: number): boolean => inside(value) && (kind === 'number' || Number.isSafeInteger(value))
+  return { schema: v.pipe(v.number(), v.finite(), v.check(fits)), about }
+}
+
+function integer(fallback: number, range: Range, said: Said) {
+  const { schema, about } = ranged('integer', range, said)
+  return v.optional(v.pipe(schema, v.metadata(about)), fallback)
+}
+
+function number(fallback: number, range: Range, said: Said) {
+  const { schema, about } = ranged('number', range, said)
+  return v.optional(v.pipe(schema, v.metadata(about)), fallback)
+}
+
+/** `none` says what an absent value means. */
+function integerOrNone(range: Range, none: string, said: Said) {
+  const { schema, about } = ranged('integer', range, said)
+  return v.optional(v.pipe(v.nullable(schema), v.metadata({ ...about, allowed: `${about.allowed}, or nothing (${none})` })), null)
+}
+
+function choice<const Choices extends readonly string[]>(choices: Choices, fallback: Choices[number], [group, label, help]: Said) {
+  const about: OptionAbout = { label, help, group, kind: 'choice', allowed: `one of ${choices.join(', ')}`, choices, min: null, max: null }
+  return v.optional(v.pipe(v.picklist(choices), v.metadata(about)), () => fallback)
+}
+
+function flag(fallback: boolean, [group, label, help]: Said) {
+  const about: OptionAbout = { label, help, group, kind: 'boolean', allowed: 'true or false', choices: [], min: null, max: null }
+  return v.optional(v.pipe(v.boolean(), v.metadata(about)), fallback)
+}
+
+function text(fallback: string, maxLength: number, [group, label, help]: Said) {
+  const about: OptionAbout = { label, help, group, kind: 'text', allowed: `at most ${maxLength} characters`, choices: [], min: null, max: null }
+  return v.optional(v.pipe(v.string(), v.maxLength(maxLength), v.metadata(about)), fallback)
+}
+
+export const PRESET_NAMES = ['book', 'tiny', 'gpu', 'none'] as const
+
+const batch: Range = { min: 1, max: MAX_ROWS }
+const steps: Range = { min: 1, max: MAX_STEPS }
+const every: Range = { min: 0, max: MAX_STEPS }
+
+export const optionSchema = v.strictObject({
+  preset: choice(PRESET_NAMES, 'none', ['run', 'Preset', 'Tabring: the values that options start from; none means the defaults of Hugging Face.']),
+  output_dir: text('trainer_output', 1_000, ['run', 'Output folder', 'Where the command line writes the model folder; a page names its zip after it.']),
+  seed: integer(42, { min: 0, max: MAX_SEED }, ['run', 'Seed', 'Seeds the initial weights, the sample order and the generated text.']),
+  num_train_epochs: number(3, { min: 0, max: 1_000_000, open: 'min' }, ['run', 'Epochs', 'Passes over the training data, when max_steps does not say how many updates.']),
+  max_steps: integer(-1, { ...steps, or: { value: -1, words: '-1 for num_train_epochs' } }, ['run', 'Updates', 'Optimizer updates of the whole run; wins over num_train_epochs.']),
+  logging_steps: integer(500, steps, ['run', 'Log every', 'Updates between two log lines.']),
+  logging_first_step: flag(false, ['run', 'Log the first update', 'Whether the first update has a log line of its own.']),
+
+  tokenizer: choice(['byte', 'char', 'bpe'], 'char', ['data', 'Tokenizer', 'Tabring: what a token is: a byte, a character, or a piece learned from the text.']),
+  vocab_size: integer(1_024, { min: 256, max: 65_536 }, ['data', 'BPE vocabulary', 'Tokens that the bpe tokenizer learns; the 256 bytes are among them.']),
+  block_size: integer(64, { min: 2, max: 16_384 }, ['data', 'Block size', 'Tokens in one sample; also the longest text the model can see.']),
+  validation_split_percentage: number(5, { min: 0, max: 50, open: 'min' }, ['data', 'Validation share (%)', 'The end of the text that is held out to measure the validation loss.']),
+  train_sampling_strategy: choice(['random', 'sequential'], 'random', ['data', 'Sample order', 'Whether each epoch shuffles the samples.']),
+
+  n_layer: integer(4, { min: 1, max: 128 }, ['model', 'Layers', 'Transformer blocks.']),
+  n_embd: integer(128, { min: 1, max: 16_384 }, ['model', 'Width', 'Width of the residual stream; a multiple of n_head.']),
+  n_head: integer(4, { min: 1, max: 256 }, ['model', 'Heads', 'Attention heads in each block.']),
+  n_inner: integerOrNone({ min: 1, max: 65_536 }, '4 x n_embd', ['model', 'MLP width', "Width of the MLP's hidden layer."]),
+
+  per_device_train_batch_size: integer(8, batch, ['optimizer', 'Rows per micro-batch', 'Samples that a rank computes at once.']),
+  gradient_accumulation_steps: integer(1, { min: 1, max: 65_536 }, ['optimizer', 'Accumulation', 'Micro-batches whose gradients a rank adds up before an update.']),
+  global_batch_size: integerOrNone({ min: 1, max: 16_777_216 }, 'per_device_train_batch_size x ranks x gradient_accumulation_steps', ['optimizer', 'Samples per update', 'Tabring: fixed when the room starts, whatever the number of ranks.']),
+  learning_rate: number(5e-5, { min: 0, max: 100 }, ['optimizer', 'Learning rate', 'The highest rate of AdamW.']),
+  weight_decay: number(0, { min: 0, max: 10 }, ['optimizer', 'Weight decay', 'Of weight matrices and embeddings; biases and norms have none.']),
+  adam_beta1: number(0.9, { min: 0, max: 1, open: 'max' }, ['optimizer', 'Adam beta 1', 'Decay of the mean of gradients.']),
+  adam_beta2: number(0.999, { min: 0, max: 1, open: 'max' }, ['optimizer', 'Adam beta 2', 'Decay of the mean of squared gradients.']),
+  adam_epsilon: number(1e-8, { min: 0, max: 1, open: 'min' }, ['optimizer', 'Adam epsilon', 'Keeps the division by the root of squared gradients finite.']),
+  max_grad_norm: number(1, { min: 0, max: 1_000_000 }, ['optimizer', 'Clip norm', 'Gradients with a larger norm are scaled down to it; 0 leaves them alone.']),
+
+  lr_scheduler_type: choice(['linear', 'cosine', 'constant', 'constant_with_warmup'], 'linear', ['schedule', 'Schedule', 'How the learning rate falls after the warm-up.']),
+  warmup_steps: integer(0, every, ['schedule', 'Warm-up updates', 'Updates over which the rate rises from 0; above 0 it wins over warmup_ratio.']),
+  warmup_ratio: number(0, { min: 0, max: 1 }, ['schedule', 'Warm-up share', 'Share of all updates over which the rate rises from 0.']),
+
+  eval_strategy: choice(['no', 'steps', 'epoch'], 'no', ['evaluation', 'Evaluate', 'When the validation loss is measured.']),
+  eval_steps: integerOrNone(steps, 'logging_steps', ['evaluation', 'Evaluate every', 'Updates between two evaluations when eval_strategy is steps.']),
+  per_device_eval_batch_size: integer(8, batch, ['evaluation', 'Rows per evaluation', 'Samples that a rank evaluates at once; at most per_device_train_batch_size are used.']),
+
+  sample_every: integer(0, every, ['samples', 'Write text every', 'Tabring: updates between two generated texts; 0 for none.']),
+  sample_tokens: integer(200, { min: 1, max: 16_384 }, ['samples', 'Text length', 'Tabring: tokens of one generated text.']),
+  sample_prompt: text('', 1_000, ['samples', 'Prompt', 'Tabring: what generated texts continue; empty starts them on a new line.']),
+  sample_temperature: number(0.8, { min: 0, max: 100 }, ['samples', 'Temperature', 'Tabring: below 1 writes safer text, above 1 wilder; 0 always takes the likeliest token.']),
+  sample_top_k: integer(50, { min: 0, max: 65_536 }, ['samples', 'Top k', 'Tabring: only so many likeliest tokens are drawn from; 0 for all.']),
+
+  max_ranks: integer(16, { min: 1, max: 1_024 }, ['ranks', 'Most ranks', 'Tabring: further tabs are turned away.']),
+  hash_every: integer(100, every, ['ranks', 'Compare state every', 'Tabring: updates between two comparisons of the state of all ranks; 0 compares only when ranks change.']),
+  profile: choice(['auto', 'lane', 'shared'], 'auto', ['ranks', 'Kernels', 'Tabring: lane kernels suit CPU adapters, shared ones GPUs; auto asks the adapter.']),
+  bucket_cap_mb: number(25, { min: 0, max: 1_024, open: 'min' }, ['ranks', 'Bucket size (MB)', "Gradients that travel together, as in PyTorch's DistributedDataParallel."]),
+  ring_deadline_ms: integer(30_000, { min: 100, max: 3_600_000 }, ['ranks', 'Ring deadline (ms)', 'Tabring: a gradient sum without progress for so long has failed.']),
+})
+
+export type TrainingOptions = Readonly<v.InferOutput<typeof optionSchema>>
+export type OptionName = keyof TrainingOptions
