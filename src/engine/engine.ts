@@ -40,6 +40,8 @@ export class Engine {
   readonly device: GPUDevice
   readonly profile: Profile
   readonly tape = new Tape()
+  /** Fill the bindings that a kernel's variant does not use; one to read, one to write. */
+  readonly unused: { readonly read: Tensor; readonly write: Tensor }
   readonly #pool: BufferPool
   readonly #readback: BufferPool
   readonly #pipelines: Pipelines
@@ -64,6 +66,8 @@ export class Engine {
     this.#pool = new BufferPool(device, STORAGE_USAGE, 'tensor', nextId)
     this.#readback = new BufferPool(device, READBACK_USAGE, 'readback', nextId)
     this.#pipelines = new Pipelines(device)
+    const filler = (label: string): Tensor => new Tensor(this, [4], this.reserve(16, label))
+    this.unused = { read: filler('unused, read'), write: filler('unused, write') }
   }
 
   get counts(): EngineCounts {

@@ -2,6 +2,9 @@ import { create, globals } from 'webgpu'
 import { Engine, type Profile } from '../engine.ts'
 import { openDevice } from '../open-device.ts'
 
+/** Lives as long as the process: Dawn crashes when its instance is collected while a device is in use. */
+const instance = create([])
+
 export interface TestEngineOptions {
   readonly poison?: boolean
 }
@@ -12,7 +15,7 @@ export interface TestEngineOptions {
  */
 export async function openTestEngine(profile: Profile, options: TestEngineOptions = {}): Promise<Engine> {
   Object.assign(globalThis, globals)
-  const opened = await openDevice(create([]), {
+  const opened = await openDevice(instance, {
     profile,
     onError: (message) => {
       throw new Error(`GPU error: ${message}`)

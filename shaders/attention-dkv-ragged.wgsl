@@ -1,0 +1,70 @@
+// qkv, lse, delta, gradient as in the queries' pass -> the keys' and values' part of dqkv
+// One invocation for each key and KV head: it adds over the queries behind it and the heads that share it. For head sizes that vec4 loads do not fit.
+const BATCH = 1u; // @shape
+const LENGTH = 8u; // @shape
+const HEADS = 2u; // @shape
+const KV_HEADS = 2u; // @shape
+const HEAD_DIM = 4u; // @shape
+const SCALE = 1.0; // @variant
+const ACCUMULATE = 0u; // @variant
+const STRIDE = (HEADS + 2u * KV_HEADS) * HEAD_DIM;
+const ROWS = BATCH * LENGTH;
+const SHARE = HEADS / KV_HEADS;
+
+@group(0) @binding(0) var<storage, read> qkv: array<f32, ROWS * STRIDE>;
+@group(0) @binding(1) var<storage, read> gradient: array<f32, ROWS * HEADS * HEAD_DIM>;
+@group(0) @binding(2) var<storage, read> lse: array<f32, BATCH * HEADS * LENGTH>;
+@group(0) @binding(3) var<storage, read> delta: array<f32, BATCH * HEADS * LENGTH>;
+@group(0) @binding(4) var<storage, read_write> dqkv: array<f32, ROWS * STRIDE>;
+
+@compute @workgroup_size(32)
+fn main(@builtin(global_invocation_id) id: vec3u) {
+  // A grid beyond 65,535 workgroups is folded into rows.
+  let index = id.y * (65535u * 32u) + id.x;
+  if (index >= BATCH * KV_HEADS * LENGTH) {
+    return;
+  }
+  let j = index % LENGTH;
+  let kvHead = (index / LENGTH) % KV_HEADS;
+  let batch = index / (LENGTH * KV_HEADS);
+  let first = batch * LENGTH;
+  let keyAt = (first + j) * STRIDE + (HEADS + kvHead) * HEAD_DIM;
+  let valueAt = keyAt + KV_HEADS * HEAD_DIM;
+  var key: array<f32, HEAD_DIM>;
+  var value: array<f32, HEAD_DIM>;
+  var dKey: array<f32, HEAD_DIM>;
+  var dValue: array<f32, HEAD_DIM>;
+  for (var d = 0u; d < HEAD_DIM; d++) {
+    key[d] = qkv[keyAt + d] * SCALE;
+    value[d] = qkv[valueAt + d];
+    dKey[d] = f32(0.0);
+    dValue[d] = f32(0.0);
+  }
+  for (var head = kvHead * SHARE; head < (kvHead + 1u) * SHARE; head++) {
+    for (var i = j; i < LENGTH; i++) {
+      let queryAt = (first + i) * STRIDE + head * HEAD_DIM;
+      let outAt = ((first + i) * HEADS + head) * HEAD_DIM;
+      let row = (batch * HEADS + head) * LENGTH + i;
+      var score = 0.0;
+      var agreement = 0.0;
+      for (var d = 0u; d < HEAD_DIM; d++) {
+        score += qkv[queryAt + d] * key[d];
+        agreement += gradient[outAt + d] * value[d];
+      }
+      let weight = exp(score - lse[row]);
+      let dScore = weight * (agreement - delta[row]) * SCALE;
+      for (var d = 0u; d < HEAD_DIM; d++) {
+        dKey[d] += dScore * qkv[queryAt + d];
+        dValue[d] += weight * gradient[outAt + d];
+      }
+    }
+  }
+  for (var d = 0u; d < HEAD_DIM; d++) {
+    if (ACCUMULATE == 1u) {
+      dKey[d] += dqkv[keyAt + d];
+      dValue[d] += dqkv[valueAt + d];
+    }
+    dqkv[keyAt + d] = dKey[d];
+    dqkv[valueAt + d] = dValue[d];
+  }
+}

@@ -1,0 +1,84 @@
+import backwardSource from '../../../shaders/embedding-backward.wgsl?raw'
+import forwardSource from '../../../shaders/embedding-forward.wgsl?raw'
+import positionSource from '../../../shaders/position-backward.wgsl?raw'
+import { type Engine, foldedGrid } from '../engine.ts'
+import type { Kernel } from '../kernel.ts'
+import { type Tensor, formatShape } from '../tensor.ts'
+
+const forward: Kernel = { name: 'embedding-forward', source: forwardSource }
+const backward: Kernel = { name: 'embedding-backward', source: backwardSource }
+const positionBackward: Kernel = { name: 'position-backward', source: positionSource }
+
+/** Token ids of a micro-batch on the GPU. */
+export interface TokenBatch {
+  readonly batch: number
+  readonly length: number
+  /** u32 [batch * length] */
+  readonly ids: Tensor
+  /** Rows grouped by token, for the gradient of the table; layout in embedding-backward.wgsl. */
+  readonly sorted: Tensor
+}
+
+export interface TokenShape {
+  readonly batch: number
+  readonly length: number
+  readonly vocabSize: number
+}
+
+/** @throws when an id is not below the vocabulary's size: a shader would silently read another row. */
+export function uploadTokens(engine: Engine, ids: Uint32Array<ArrayBuffer>, { batch, length, vocabSize }: TokenShape): TokenBatch {
+  if (ids.length !== batch * length) throw new Error(`Cannot upload ${ids.length} tokens: need ${batch} x ${length}`)
+  const bad = ids.findIndex((id) => id >= vocabSize)
+  if (bad >= 0) throw new Error(`Cannot embed token ${ids[bad]} at position ${bad}: the vocabulary has ${vocabSize}`)
+  return { batch, length, ids: engine.upload(ids, [ids.length]), sorted: engine.upload(groupRows(ids), [2 + 3 * ids.length]) }
+}
+
+/** Rows by token, each token's rows in order: [groups, tokens..., starts..., rows...]. */
+function groupRows(ids: Uint32Array): Uint32Array<ArrayBuffer> {
+  const rows = ids.length
+  const order = Array.from(ids.keys()).sort((a, b) => (ids[a] ?? 0) - (ids[b] ?? 0) || a - b)
+  const packed = new Uint32Array(2 + 3 * rows)
+  let groups = 0
+  for (const [at, row] of order.entries()) {
+    packed[2 + 2 * rows + at] = row
+    if (at > 0 && ids[row] === packed[groups]) continue
+    packed[1 + groups] = ids[row] ?? 0
+    packed[1 + rows + groups] = at
+    groups++
+  }
+  packed[1 + rows + groups] = rows
+  packed[0] = groups
+  return packed
+}
+
+/** tokens [B, T], table [V, C], positions [P, C] or null -> table[id] + positions[t]: [B * T, C] */
+export function embedding(tokens: TokenBatch, table: Tensor, positions: Tensor | null): Tensor {
+  const { engine } = table
+  const { tape } = engine
+  const { length, ids, sorted } = tokens
+  const rows = tokens.batch * length
+  const [vocabulary = 0, columns = 0] = table.shape
+  if (positions && (positions.shape[1] !== columns || (positions.shape[0] ?? 0) < length)) {
+    throw new Error(`Cannot add positions of ${formatShape(positions.shape)}: need at least ${length} of width ${columns}`)
+  }
+  const out = engine.empty([rows, columns])
+  const grid = (elements: number) => foldedGrid(Math.ceil(elements / 64))
+  const constants = { ROWS: rows, COLUMNS: columns, VOCABULARY: vocabulary, LENGTH: length, POSITION_ELEMENTS: positions?.size ?? 4, POSITIONS: positions ? 1 : 0 }
+  engine.dispatch(forward, constants, [ids, table, positions ?? engine.unused.read, out], grid(rows * columns))
+
+  tape.record([table, ...(positions ? [positions] : [])], out, [], (gradient) => {
+    const dTable = tape.target(table)
+    const groups = Math.min(rows, vocabulary)
+    if (dTable) {
+      if (!dTable.accumulate) engine.clear(dTable.tensor.storage)
+      engine.dispatch(backward, { ROWS: rows, COLUMNS: columns, VOCABULARY: vocabulary, GROUPS: groups }, [gradient, sorted, dTable.tensor], grid(groups * columns))
+    }
+    const dPositions = positions && tape.target(positions)
+    if (dPositions) {
+      if (!dPositions.accumulate) engine.clear(dPositions.tensor.storage)
+      const shape = { ROWS: rows, COLUMNS: columns, LENGTH: length, POSITION_ELEMENTS: positions.size }
+      engine.dispatch(positionBackward, shape, [gradient, dPositions.tensor], grid(length * columns))
+    }
+  })
+  return out
+}

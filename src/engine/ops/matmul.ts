@@ -1,0 +1,79 @@
+import laneSource from '../../../shaders/matmul-lane.wgsl?raw'
+import raggedSource from '../../../shaders/matmul-ragged.wgsl?raw'
+import sharedSource from '../../../shaders/matmul-shared.wgsl?raw'
+import type { Engine } from '../engine.ts'
+import type { Kernel } from '../kernel.ts'
+import { type Tensor, formatShape } from '../tensor.ts'
+
+const lane: Kernel = { name: 'matmul-lane', source: laneSource }
+const ragged: Kernel = { name: 'matmul-ragged', source: raggedSource }
+const shared: Kernel = { name: 'matmul-shared', source: sharedSource }
+
+/** NN: a [m, k], b [k, n]; NT: a [m, k], b [n, k]; TN: a [k, m], b [k, n]. */
+export type MatmulForm = 'NN' | 'NT' | 'TN'
+
+export interface Matmul {
+  readonly form: MatmulForm
+  readonly m: number
+  readonly n: number
+  readonly k: number
+  readonly a: Tensor
+  readonly b: Tensor
+  /** [m, n]; must not be any of the tensors that are read. */
+  readonly out: Tensor
+  /** [n], added to each row. */
+  readonly bias?: Tensor | null
+  /** tanh-GELU of the result; the result itself is kept in `activation` [m, n]. */
+  readonly activation?: Tensor | null
+  /** [m, n], added last. Not together with `times`. */
+  readonly residual?: Tensor | null
+  /** [m, n] pre-activation: the result is multiplied by the derivative of tanh-GELU there. */
+  readonly times?: Tensor | null
+  /** Adds to what `out` holds. */
+  readonly accumulate?: boolean
+}
+
+const FORMS: Readonly<Record<MatmulForm, number>> = { NN: 0, NT: 1, TN: 2 }
+
+/** Enqueues out = a b (in one of three forms) with its epilogue fused into the store. */
+export function matmul(engine: Engine, matmul: Matmul): void {
+  const { m, n, k, a, b, out } = matmul
+  checkSize(a, m * k, 'a', matmul)
+  checkSize(b, k * n, 'b', matmul)
+  checkSize(out, m * n, 'out', matmul)
+  if (out.size === 0) return
+  const { kernel, grid, width } = choose(engine, matmul)
+  const addend = matmul.residual ?? matmul.times ?? null
+  const unit = width === 4 ? 'VECTORS' : 'ELEMENTS'
+  const extent = (tensor: Tensor | null | undefined): number => (tensor ? tensor.size / width : 4 / width)
+  engine.dispatch(
+    kernel,
+    {
+      M: m,
+      N: n,
+      K: k,
+      [`BIAS_${unit}`]: extent(matmul.bias),
+      [`ADDEND_${unit}`]: extent(addend),
+      [`PRE_${unit}`]: extent(matmul.activation),
+      FORM: FORMS[matmul.form],
+      BIAS: matmul.bias ? 1 : 0,
+      ADDEND: matmul.residual ? 1 : matmul.times ? 2 : 0,
+      ACTIVATION: matmul.activation ? 1 : 0,
+      ACCUMULATE: matmul.accumulate ? 1 : 0,
+    },
+    [a, b, out, matmul.bias ?? engine.unused.read, addend ?? engine.unused.read, matmul.activation ?? engine.unused.write],
+    grid,
+  )
+}
+
+/** The same choice for the same sizes on the same profile, so that a run gives the same bits twice. */
+function choose(engine: Engine, { form, m, n, k }: Matmul): { kernel: Kernel; grid: readonly [number, number]; width: 1 | 4 } {
+  if (engine.profile === 'shared') return { kernel: shared, grid: [Math.ceil(n / 32), Math.ceil(m / 32)], width: 1 }
+  const vectors = n % 4 === 0 && (form === 'TN' ? m : k) % 4 === 0
+  if (vectors) return { kernel: lane, grid: [Math.ceil(n / 64), Math.ceil(m / 32)], width: 4 }
+  return { kernel: ragged, grid: [Math.ceil(n / 32), Math.ceil(m / 32)], width: 1 }
+}
+
+function checkSize(tensor: Tensor, size: number, name: string, { form, m, n, k }: Matmul): void {
+  if (tensor.size !== size) throw new Error(`Cannot matmul ${form} m=${m} n=${n} k=${k}: ${name} is ${formatShape(tensor.shape)}, need ${size} elements`)
+}

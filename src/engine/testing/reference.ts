@@ -1,0 +1,76 @@
+/** Ops in float64, straight from their definitions; slow and obvious. */
+
+/** a: [m, k] (transposed: [k, m]), b: [k, n] (transposed: [n, k]) -> [m, n] */
+export function matmulReference(a: Float64Array, b: Float64Array, m: number, n: number, k: number, form: 'NN' | 'NT' | 'TN'): Float64Array {
+  const out = new Float64Array(m * n)
+  for (let row = 0; row < m; row++) {
+    for (let column = 0; column < n; column++) {
+      for (let inner = 0; inner < k; inner++) {
+        const left = a[form === 'TN' ? inner * m + row : row * k + inner] ?? 0
+        const right = b[form === 'NT' ? column * k + inner : inner * n + column] ?? 0
+        out[row * n + column] = (out[row * n + column] ?? 0) + left * right
+      }
+    }
+  }
+  return out
+}
+
+export function geluReference(x: number): number {
+  return 0.5 * x * (1 + Math.tanh(Math.sqrt(2 / Math.PI) * (x + 0.044715 * x ** 3)))
+}
+
+/** x: [rows, columns] */
+export function layerNormReference(x: Float64Array, weight: Float64Array, bias: Float64Array | null, epsilon: number): Float64Array {
+  const columns = weight.length
+  return x.map((value, index) => {
+    const row = x.subarray(index - (index % columns), index - (index % columns) + columns)
+    const mean = row.reduce((sum, one) => sum + one, 0) / columns
+    const variance = row.reduce((sum, one) => sum + (one - mean) ** 2, 0) / columns
+    return ((value - mean) / Math.sqrt(variance + epsilon)) * (weight[index % columns] ?? 0) + (bias?.[index % columns] ?? 0)
+  })
+}
+
+interface AttentionShape {
+  readonly batch: number
+  readonly length: number
+  readonly heads: number
+  readonly kvHeads: number
+  readonly headDim: number
+  readonly scale: number
+}
+
+/** qkv: [batch * length, (heads + 2 kvHeads) * headDim] -> [batch * length, heads * headDim] */
+export function attentionReference(qkv: Float64Array, shape: AttentionShape): Float64Array {
+  const { batch, length, heads, kvHeads, headDim, scale } = shape
+  const stride = (heads + 2 * kvHeads) * headDim
+  const at = (b: number, t: number, slot: number, d: number): number => qkv[(b * length + t) * stride + slot * headDim + d] ?? 0
+  const out = new Float64Array(batch * length * heads * headDim)
+  for (let b = 0; b < batch; b++) for (let h = 0; h < heads; h++) for (let i = 0; i < length; i++) {
+    const kv = heads + Math.floor(h / (heads / kvHeads))
+    const scores = Array.from({ length: i + 1 }, (_, j) => {
+      let score = 0
+      for (let d = 0; d < headDim; d++) score += at(b, i, h, d) * at(b, j, kv, d)
+      return score * scale
+    })
+    const largest = Math.max(...scores)
+    const weights = scores.map((score) => Math.exp(score - largest))
+    const total = weights.reduce((sum, weight) => sum + weight, 0)
+    for (let d = 0; d < headDim; d++) {
+      const mixed = weights.reduce((sum, weight, j) => sum + weight * at(b, j, kv + kvHeads, d), 0)
+      out[((b * length + i) * heads + h) * headDim + d] = mixed / total
+    }
+  }
+  return out
+}
+
+/** logits: [rows, vocabulary] -> summed loss over rows whose target is not -100 */
+export function crossEntropyReference(logits: Float64Array, targets: readonly number[]): number {
+  const vocabulary = logits.length / targets.length
+  return targets.reduce((sum, target, row) => {
+    if (target === -100) return sum
+    const mine = logits.subarray(row * vocabulary, (row + 1) * vocabulary)
+    const largest = Math.max(...mine)
+    const total = mine.reduce((all, logit) => all + Math.exp(logit - largest), 0)
+    return sum + Math.log(total) + largest - (mine[target] ?? 0)
+  }, 0)
+}
