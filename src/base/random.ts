@@ -46,8 +46,12 @@ export function streamOf(name: string): number {
 
 /** counter [4], key [2] -> out [4]; all unsigned 32-bit words. */
 export function philox(out: Uint32Array, counter: readonly [number, number, number, number], key: readonly [number, number]): Uint32Array {
-  let [a, b, c, d] = counter
-  let [keyA, keyB] = key
+  let a = counter[0]
+  let b = counter[1]
+  let c = counter[2]
+  let d = counter[3]
+  let keyA = key[0]
+  let keyB = key[1]
   for (let round = 0; round < ROUNDS; round++) {
     const highA = multiplyHigh(MULTIPLIER_A, a)
     const lowA = Math.imul(MULTIPLIER_A, a)
@@ -111,7 +115,7 @@ function naturalLog(x: number): number {
 /** Coefficients from the highest power down. */
 function polynomial(coefficients: readonly number[], x: number): number {
   let sum = 0
-  for (const coefficient of coefficients) sum = sum * x + coefficient
+  for (let index = 0; index < coefficients.length; index++) sum = sum * x + (coefficients[index] ?? 0)
   return sum
 }
 
