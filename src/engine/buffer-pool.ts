@@ -12,8 +12,8 @@ export interface PoolCounts {
 }
 
 /**
- * Whole GPU buffers by size, last freed first reused: the same sequence of allocations gets the same buffers every
- * update, so bind groups can be cached and a steady-state update creates nothing.
+ * Whole GPU buffers by size, oldest first reused, whatever the order in which they came back: the same sequence of allocations
+ * then gets the same buffers in every micro-batch, so bind groups can be cached and a steady-state update creates nothing.
  */
 export class BufferPool {
   readonly counts: PoolCounts = { created: 0, bytes: 0, peakBytes: 0 }
@@ -46,8 +46,11 @@ export class BufferPool {
 
   #give(storage: Storage): void {
     const list = this.#idle.get(storage.bytes)
-    if (list) list.push(storage)
-    else this.#idle.set(storage.bytes, [storage])
+    if (!list) return void this.#idle.set(storage.bytes, [storage])
+    // Kept from newest to oldest, so that `take` pops the oldest.
+    let at = list.length
+    while (at > 0 && (list[at - 1]?.bufferId ?? 0) < storage.bufferId) at--
+    list.splice(at, 0, storage)
   }
 
   /** Destroys the idle buffers, for a change of shapes. */
