@@ -1,0 +1,71 @@
+import { readFileSync } from 'node:fs'
+import type { Engine } from '../../engine/engine.ts'
+import type { NamedTensor } from '../../nn/named-tensors.ts'
+import { loadTensors } from '../../nn/named-tensors.ts'
+import { createGpt2 } from '../../nn/models/gpt2.ts'
+import { gpt2Config } from '../../nn/models/gpt2-config.ts'
+import type { MicroBatch } from '../batch-source.ts'
+
+/** Test-only: the model, batch and curves that torch and transformers computed. */
+const FOLDER = 'e2e/fixtures/golden/gpt2'
+
+export interface GoldenRows {
+  readonly input_ids: readonly (readonly number[])[]
+  readonly labels: readonly (readonly number[])[]
+}
+
+export interface GoldenBatch extends GoldenRows {
+  readonly loss_sum: number
+  readonly num_items: number
+  readonly loss: number
+  readonly grad_norm: number
+}
+
+export interface GoldenStep {
+  readonly step: number
+  readonly loss: number
+  readonly num_items: number
+  readonly grad_norm: number
+  readonly learning_rate: number
+}
+
+export interface GoldenCurve {
+  readonly batches: readonly GoldenRows[]
+  readonly linear_wd01: readonly GoldenStep[]
+  readonly cosine_wd0: readonly GoldenStep[]
+}
+
+export function goldenBatch(): GoldenBatch {
+  return JSON.parse(readFileSync(`${FOLDER}/batch.json`, 'utf8'))
+}
+
+export function goldenCurve(): GoldenCurve {
+  return JSON.parse(readFileSync(`${FOLDER}/curve.json`, 'utf8'))
+}
+
+export function goldenModel(engine: Engine) {
+  const model = createGpt2(engine, gpt2Config(JSON.parse(readFileSync(`${FOLDER}/config.json`, 'utf8'))))
+  loadTensors(engine, model.parameters, goldenTensors('model'))
+  return model
+}
+
+/** The F32 tensors of a safetensors file: an u64 header length, a JSON header, the data. */
+export function goldenTensors(name: 'model' | 'grads' | 'logits'): Map<string, NamedTensor> {
+  const file = readFileSync(`${FOLDER}/${name}.safetensors`)
+  const start = 8 + Number(file.readBigUInt64LE(0))
+  const header: Record<string, { shape: number[]; data_offsets: [number, number] }> = JSON.parse(file.toString('utf8', 8, start))
+  const entries = Object.entries(header).filter(([key]) => key !== '__metadata__')
+  return new Map(
+    entries.map(([key, { shape, data_offsets: [from, to] }]) => [key, { shape, values: new Float32Array(new Uint8Array(file.subarray(start + from, start + to)).buffer) }]),
+  )
+}
+
+/** Rows as a micro-batch of exactly `rows` rows, padded with ignored ones. */
+export function microBatchOf({ input_ids, labels }: GoldenRows, rows = input_ids.length): MicroBatch {
+  const length = input_ids[0]?.length ?? 0
+  const ids = new Uint32Array(rows * length)
+  const flat = new Int32Array(rows * length).fill(-100)
+  ids.set(input_ids.flat())
+  flat.set(labels.flat())
+  return { ids, labels: flat }
+}
