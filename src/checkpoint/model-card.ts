@@ -1,0 +1,78 @@
+import { formatGeneral } from '../protocol/format-general.ts'
+import type { TrainingOptions } from '../protocol/options.ts'
+import type { EvaluationRecord, StepRecord } from '../protocol/step-record.ts'
+
+export interface ModelCardFacts {
+  readonly options: TrainingOptions
+  readonly source: { readonly name: string; readonly characters: number }
+  readonly vocabSize: number
+  readonly parameters: number
+  readonly records: readonly StepRecord[]
+  readonly evaluations: readonly EvaluationRecord[]
+}
+
+const TOKENS: Readonly<Record<TrainingOptions['tokenizer'], string>> = { byte: 'bytes', char: 'characters', bpe: 'byte-level BPE tokens' }
+
+/** README.md of an exported model: data, steps, losses, and how to load it. */
+export function modelCard(facts: ModelCardFacts): string {
+  const { options, source, vocabSize, parameters, records } = facts
+  return `---
+library_name: transformers
+pipeline_tag: text-generation
+tags:
+- gpt2
+- tabring
+---
+
+# A GPT-2 trained on ${plain(source.name)}
+
+Trained from random weights in browser tabs with Tabring.
+
+| | |
+|---|---|
+| Data | ${plain(source.name)}, ${grouped(source.characters)} characters; the last ${formatGeneral(options.validation_split_percentage)} % held out |
+| Tokens | ${TOKENS[options.tokenizer]}, a vocabulary of ${grouped(vocabSize)} |
+| Model | ${grouped(parameters)} parameters: ${options.n_layer} layers, width ${options.n_embd}, ${options.n_head} heads, ${options.block_size} positions |
+| Training | ${training(records)} |
+| Optimizer | AdamW, learning rate ${formatGeneral(options.learning_rate)} (${options.lr_scheduler_type}), weight decay ${formatGeneral(options.weight_decay)}, gradient norm at most ${formatGeneral(options.max_grad_norm)} |
+${losses(facts)}
+All options are in \`training_args.json\`, the losses of the run in \`trainer_state.json\`.
+
+## Use
+
+\`\`\`python
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+tokenizer = AutoTokenizer.from_pretrained(".")  # this folder
+model = AutoModelForCausalLM.from_pretrained(".")
+inputs = tokenizer("The ", return_tensors="pt")
+print(tokenizer.decode(model.generate(**inputs, max_length=${options.block_size})[0]))
+\`\`\`
+`
+}
+
+function training(records: readonly StepRecord[]): string {
+  const last = records.at(-1)
+  if (!last) return 'none: these are the initial weights'
+  const skipped = records.filter(({ outcome }) => outcome !== 'committed').length
+  const ranks = Math.max(...records.map((record) => record.ranks))
+  return `${grouped(last.step)} updates (${formatGeneral(last.epoch)} epochs) on up to ${ranks} ${ranks === 1 ? 'rank' : 'ranks'}${skipped > 0 ? `, ${skipped} skipped` : ''}`
+}
+
+function losses({ records, evaluations, options }: ModelCardFacts): string {
+  const last = records.findLast(({ outcome }) => outcome === 'committed')
+  const evaluation = evaluations.at(-1)
+  const unit = options.tokenizer === 'bpe' ? 'nats per token' : `nats per ${options.tokenizer === 'char' ? 'character' : 'byte'}`
+  const rows = last ? [`| Training loss | ${formatGeneral(last.loss)} ${unit} in the last update |`] : []
+  if (evaluation) rows.push(`| Validation loss | ${formatGeneral(evaluation.eval_loss)} ${unit} after update ${grouped(evaluation.step)} |`)
+  return rows.map((row) => `${row}\n`).join('')
+}
+
+function grouped(count: number): string {
+  return count.toLocaleString('en-US')
+}
+
+/** A file's name within a Markdown table. */
+function plain(name: string): string {
+  return name.replace(/[\n\r]/g, ' ').replace(/[|`<>[\]*_\\]/g, (mark) => `\\${mark}`)
+}
