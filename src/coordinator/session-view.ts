@@ -1,9 +1,10 @@
 import type { ReadonlySignal } from '@preact/signals'
 import type { TrainingOptions } from '../protocol/options.ts'
+import type { SessionPhaseName } from '../protocol/session-phase.ts'
 import type { EvaluationRecord, StepRecord, TextSample } from '../protocol/step-record.ts'
 
 /** What the coordinator page shows and does; the page holds no state of its own beyond form fields. */
-export type SessionPhase = 'setup' | 'preparing' | 'training' | 'paused' | 'stopping' | 'finished' | 'failed'
+export type SessionPhase = SessionPhaseName
 
 export type RankState = 'connecting' | 'checking' | 'ready' | 'receiving data' | 'linking' | 'training' | 'waiting' | 'paused' | 'left' | 'refused' | 'failed'
 

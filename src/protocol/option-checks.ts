@@ -17,5 +17,16 @@ export function findConflict(options: TrainingOptions): OptionConflict | null {
   if (lr_scheduler_type === 'constant' && (warmup_steps > 0 || options.warmup_ratio > 0)) {
     return { name: 'lr_scheduler_type', need: 'constant_with_warmup, because a constant rate has no warm-up' }
   }
+  if (options.micro_batch_shares !== '' && parseShares(options.micro_batch_shares) === null) {
+    return { name: 'micro_batch_shares', need: 'numbers from 0 with commas between them, at least one above 0, such as 4,3,1' }
+  }
   return null
+}
+
+/** The shares that `micro_batch_shares` names: empty for even ones, null when it does not read. */
+export function parseShares(text: string): number[] | null {
+  if (text.trim() === '') return []
+  const shares = text.split(',').map((share) => (share.trim() === '' ? Number.NaN : Number(share)))
+  const fits = shares.every((share) => Number.isFinite(share) && share >= 0) && shares.some((share) => share > 0)
+  return fits ? shares : null
 }

@@ -135,6 +135,7 @@ export const optionSchema = v.strictObject({
   eval_strategy: choice(['no', 'steps', 'epoch'], 'no', ['evaluation', 'Evaluate', 'When the validation loss is measured.']),
   eval_steps: integerOrNone(steps, 'logging_steps', ['evaluation', 'Evaluate every', 'Updates between two evaluations when eval_strategy is steps.']),
   per_device_eval_batch_size: integer(8, batch, ['evaluation', 'Rows per evaluation', 'Samples that a rank evaluates at once; at most per_device_train_batch_size are used.']),
+  max_eval_samples: integerOrNone({ min: 1, max: MAX_STEPS }, 'all', ['evaluation', 'Most evaluated samples', 'Validation samples that are measured, spread evenly over the held-out text.']),
 
   sample_every: integer(0, every, ['samples', 'Write text every', 'Tabring: updates between two generated texts; 0 for none.']),
   sample_tokens: integer(200, { min: 1, max: 16_384 }, ['samples', 'Text length', 'Tabring: tokens of one generated text.']),
@@ -143,6 +144,7 @@ export const optionSchema = v.strictObject({
   sample_top_k: integer(50, { min: 0, max: 65_536 }, ['samples', 'Top k', 'Tabring: only so many likeliest tokens are drawn from; 0 for all.']),
 
   max_ranks: integer(16, { min: 1, max: 1_024 }, ['ranks', 'Most ranks', 'Tabring: further tabs are turned away.']),
+  micro_batch_shares: text('', 200, ['ranks', 'Shares of the work', 'Tabring: relative numbers of micro-batches by rank, such as 4,3,1; empty shares them evenly.']),
   hash_every: integer(100, every, ['ranks', 'Compare state every', 'Tabring: updates between two comparisons of the state of all ranks; 0 compares only when ranks change.']),
   profile: choice(['auto', 'lane', 'shared'], 'auto', ['ranks', 'Kernels', 'Tabring: lane kernels suit CPU adapters, shared ones GPUs; auto asks the adapter.']),
   bucket_cap_mb: number(25, { min: 0, max: 1_024, open: 'min' }, ['ranks', 'Bucket size (MB)', "Gradients that travel together, as in PyTorch's DistributedDataParallel."]),

@@ -115,6 +115,6 @@ describe('optionFields', () => {
   })
 
   it('knows which fields may be empty', () => {
-    expect(optionFields.filter((field) => field.nullable).map(({ name }) => name)).toEqual(['n_inner', 'global_batch_size', 'eval_steps'])
+    expect(optionFields.filter((field) => field.nullable).map(({ name }) => name)).toEqual(['n_inner', 'global_batch_size', 'eval_steps', 'max_eval_samples'])
   })
 })

@@ -4,7 +4,19 @@ import type { EvaluationRecord, StepRecord } from './step-record.ts'
 import { evaluationEntry, formatLogLine, logHistory, summaryEntry, TrainerLog } from './trainer-log.ts'
 
 function update(step: number, change: Partial<StepRecord> = {}): StepRecord {
-  return { step, loss: step, grad_norm: 0.98765, learning_rate: 5e-5, epoch: step / 10, num_items: 63, outcome: 'committed', ranks: 2, tokens_per_second: 100, elapsed_ms: step * 500, ...change }
+  return {
+    step,
+    loss: step,
+    grad_norm: 0.98765,
+    learning_rate: 5e-5,
+    epoch: step / 10,
+    num_items: 63,
+    outcome: 'committed',
+    ranks: 2,
+    tokens_per_second: 100,
+    elapsed_ms: step * 500,
+    ...change,
+  }
 }
 
 describe('formatGeneral', () => {
@@ -46,7 +58,13 @@ describe('the log of the Trainer', () => {
   it('means the losses of the updates since the last line and takes the rest from the last', () => {
     const log = new TrainerLog({ logging_steps: 2, logging_first_step: false })
     expect(log.add(update(1))).toBeNull()
-    expect(log.add(update(2, { grad_norm: 7, learning_rate: 1e-3 }))).toEqual({ loss: 1.5, grad_norm: 7, learning_rate: 1e-3, epoch: 0.2, step: 2 })
+    expect(log.add(update(2, { grad_norm: 7, learning_rate: 1e-3 }))).toEqual({
+      loss: 1.5,
+      grad_norm: 7,
+      learning_rate: 1e-3,
+      epoch: 0.2,
+      step: 2,
+    })
     expect(log.add(update(3))).toBeNull()
     expect(log.add(update(4))).toMatchObject({ loss: 3.5, step: 4 })
   })
@@ -79,8 +97,17 @@ describe('the log of the Trainer', () => {
 
   it('sums the run up', () => {
     const records = [update(1), update(2), update(3, { outcome: 'skipped-non-finite', loss: Number.NaN })]
-    expect(summaryEntry(records, 63)).toEqual({ train_runtime: 1.5, train_samples_per_second: 1.333, train_steps_per_second: 1.333, train_loss: 1.5, epoch: 0.3, step: 2 })
-    expect(formatLogLine(summaryEntry(records, 63))).toBe("{'train_runtime': '1.5', 'train_samples_per_second': '1.333', 'train_steps_per_second': '1.333', 'train_loss': '1.5', 'epoch': '0.3'}")
+    expect(summaryEntry(records, 63)).toEqual({
+      train_runtime: 1.5,
+      train_samples_per_second: 1.333,
+      train_steps_per_second: 1.333,
+      train_loss: 1.5,
+      epoch: 0.3,
+      step: 2,
+    })
+    expect(formatLogLine(summaryEntry(records, 63))).toBe(
+      "{'train_runtime': '1.5', 'train_samples_per_second': '1.333', 'train_steps_per_second': '1.333', 'train_loss': '1.5', 'epoch': '0.3'}",
+    )
     expect(summaryEntry([], 63)).toMatchObject({ train_runtime: 0, train_loss: 0, step: 0 })
   })
 })

@@ -38,7 +38,14 @@ export class TrainerLog {
     const { logging_steps, logging_first_step } = this.#options
     if (record.step % logging_steps !== 0 && !(logging_first_step && record.step === 1)) return null
     const skipped = this.#skipped > 0 ? { skipped_updates: this.#skipped } : {}
-    const entry = { loss: this.#lossSum / this.#updates, grad_norm: record.grad_norm, learning_rate: record.learning_rate, ...skipped, epoch: record.epoch, step: record.step }
+    const entry = {
+      loss: this.#lossSum / this.#updates,
+      grad_norm: record.grad_norm,
+      learning_rate: record.learning_rate,
+      ...skipped,
+      epoch: record.epoch,
+      step: record.step,
+    }
     this.#lossSum = 0
     this.#updates = 0
     this.#skipped = 0

@@ -1,0 +1,247 @@
+import { type Signal, computed, signal } from '@preact/signals'
+import { gpt2ParameterCount } from '../checkpoint/gpt2-config.ts'
+import { BOOK_NAME, loadBook } from '../data/book.ts'
+import { readTextFile } from '../data/text-source.ts'
+import { globalBatchSize } from '../data/sample-order.ts'
+import type { CliEvent } from '../protocol/cli-events.ts'
+import type { TrainingOptions } from '../protocol/options.ts'
+import { resolveOptions } from '../protocol/presets.ts'
+import { type FromRank, PROTOCOL_VERSION } from '../protocol/room-messages.ts'
+import { deferred } from '../base/deferred.ts'
+import type { Signalling } from '../transport/signalling.ts'
+import { exportZip } from './export-model.ts'
+import { EventLog } from './event-log.ts'
+import { prepareRun } from './prepare-run.ts'
+import { CoordinatorRoom, type RankPort } from './room.ts'
+import { Roster } from './roster.ts'
+import { ActiveRun } from './active-run.ts'
+import type { RankRow, SessionPhase, SessionView, TextSource } from './session-view.ts'
+
+const CONNECT_DEADLINE_MS = 20_000
+/** Largest model that a rank may hand over. */
+const MAX_MODEL_BYTES = 4e9
+/** Longest wait for a model to arrive in pieces. */
+const EXPORT_DEADLINE_MS = 120_000
+
+export interface SessionSettings {
+  readonly signalling: Signalling
+  readonly self: string
+  readonly build: string
+  readonly inviteUrl: string
+  /** Peer id of the rank inside this page. */
+  readonly ownPeer: string
+  readonly computeHere: boolean
+  readonly options: TrainingOptions
+  /** Hears what a command line wants to know. */
+  report(event: CliEvent): void
+}
+
+/** The coordinator: room, roster, data and the run, as the page shows them. */
+export class Session implements SessionView {
+  readonly phase = signal<SessionPhase>('setup')
+  readonly status = signal('Loading the book')
+  readonly options: Signal<TrainingOptions>
+  readonly source = signal<TextSource | null>(null)
+  readonly vocabSize = signal<number | null>(null)
+  readonly computeHere: Signal<boolean>
+  readonly maxSteps = signal(0)
+  readonly inviteUrl: Signal<string>
+  readonly roster: Roster
+  readonly run = signal<ActiveRun | null>(null)
+  readonly #settings: SessionSettings
+  readonly #room: CoordinatorRoom
+  readonly #log: EventLog
+  #text: string | null = null
+  #raw: Record<string, unknown>
+  #names = 0
+  #exports = new Map<string, (bytes: Uint8Array<ArrayBuffer>) => void>()
+
+  readonly ranks
+  readonly records = computed(() => this.run.value?.records.value ?? [])
+  readonly evaluations = computed(() => this.run.value?.evaluations.value ?? [])
+  readonly samples = computed(() => this.run.value?.samples.value ?? [])
+  readonly parameters = computed(() => (this.vocabSize.value === null ? null : gpt2ParameterCount(this.options.value, this.vocabSize.value)))
+  readonly events
+  readonly canStart = computed(() => ['setup', 'finished', 'failed'].includes(this.phase.value) && this.source.value !== null && this.ready.value > 0)
+  /** Ranks that could take part now. */
+  readonly ready = computed(() => this.ranks.value.filter(isReady).length)
+
+  constructor(settings: SessionSettings) {
+    this.#settings = settings
+    this.options = signal(settings.options)
+    this.#raw = { ...settings.options }
+    this.computeHere = signal(settings.computeHere)
+    this.inviteUrl = signal(settings.inviteUrl)
+    this.roster = new Roster(() => settings.ownPeer)
+    this.ranks = this.roster.rows
+    this.#log = new EventLog((event) => settings.report({ type: 'event', level: event.level, text: event.text }))
+    this.events = this.#log.events
+    this.#room = new CoordinatorRoom(
+      { signalling: settings.signalling, self: settings.self, iceServers: [], connectDeadlineMs: CONNECT_DEADLINE_MS, maxBlobBytes: MAX_MODEL_BYTES },
+      {
+        appeared: (peer, name) => this.roster.appear(peer, name),
+        connected: (port) => this.roster.connect(port),
+        message: (peer, message) => this.#message(peer, message),
+        blob: (peer, name, bytes) => {
+          if (name === 'model') this.#exports.get(peer)?.(bytes)
+        },
+        gone: (peer, cause) => this.#gone(peer, cause),
+        dropped: (peer) => this.#log.add('warning', `A message of ${this.roster.name(peer)} did not read and was dropped`),
+      },
+    )
+    settings.report({ type: 'invite', url: settings.inviteUrl })
+  }
+
+  async announce(): Promise<void> {
+    await this.#settings.signalling.join({ role: 'coordinator', name: 'Coordinator', session: this.#settings.self, build: this.#settings.build })
+  }
+
+  setOption(name: string, value: unknown): void {
+    const raw = name === 'preset' ? { preset: value } : { ...this.#raw, [name]: value }
+    this.options.value = resolveOptions(raw)
+    this.#raw = name === 'preset' ? { ...this.options.value } : raw
+  }
+
+  async useBook(): Promise<void> {
+    this.#useText(BOOK_NAME, await loadBook())
+  }
+
+  async useFile(file: File): Promise<void> {
+    this.#useText(file.name, readTextFile(file.name, new Uint8Array(await file.arrayBuffer())))
+  }
+
+  setComputeHere(on: boolean): void {
+    this.computeHere.value = on
+  }
+
+  async start(): Promise<void> {
+    if (this.#text === null) throw new Error('Cannot start: there is no text, need the book or a file')
+    const ready = this.roster.ready()
+    if (ready.length === 0) throw new Error('Cannot start: no rank is ready, need this tab or another one to compute')
+    this.#say('preparing', 'Preparing the text')
+    try {
+      const prepared = await prepareRun(this.#text, this.options.value, ready.length)
+      this.vocabSize.value = prepared.tokenizer.vocabSize
+      this.maxSteps.value = prepared.settings.totalUpdates
+      const source = this.source.value
+      if (!source) return
+      const run = new ActiveRun(prepared, source, this.roster, this.#log, this.#settings.report)
+      run.onPhase = (phase, status) => {
+        if (this.run.value === run) this.#say(phase, status)
+      }
+      this.run.value = run
+      this.#settings.report({ type: 'started', maxSteps: prepared.settings.totalUpdates, parameters: prepared.parameters, vocabSize: prepared.tokenizer.vocabSize, ranks: ready.length })
+      this.#say('preparing', 'Sending the training data to the ranks')
+      run.begin(ready)
+    } catch (cause) {
+      this.#say('failed', messageOf(cause))
+    }
+  }
+
+  pause(): void {
+    if (this.phase.value !== 'training') return
+    this.run.value?.pause()
+    this.#say('paused', 'Paused: the ranks wait and keep their state')
+  }
+
+  resume(): void {
+    if (this.phase.value !== 'paused') return
+    this.#say('training', 'Training')
+    this.run.value?.resume()
+  }
+
+  stop(): void {
+    if (!['preparing', 'training', 'paused'].includes(this.phase.value)) return
+    this.#say('stopping', 'Finishing the planned updates')
+    this.run.value?.stop()
+  }
+
+  async save(): Promise<{ readonly name: string; readonly blob: Blob }> {
+    const run = this.run.value
+    if (!run) throw new Error('Cannot save: nothing was trained yet, need a started run')
+    const weights = await this.#fetchModel(run)
+    return exportZip(run, weights)
+  }
+
+  close(): void {
+    this.#room.close()
+  }
+
+  #fetchModel(run: ActiveRun): Promise<Uint8Array<ArrayBuffer>> {
+    const holder = run.holder()
+    if (!holder) return Promise.reject(new Error('Cannot save: no rank that holds the model is connected, need at least one'))
+    const arrived = deferred<Uint8Array<ArrayBuffer>>()
+    const timer = setTimeout(() => arrived.reject(new Error(`Cannot save: ${this.roster.name(holder.peer)} did not send the model within ${EXPORT_DEADLINE_MS / 1000} s`)), EXPORT_DEADLINE_MS)
+    this.#exports.set(holder.peer, arrived.resolve)
+    holder.send({ type: 'export', id: 0 })
+    return arrived.promise.finally(() => {
+      clearTimeout(timer)
+      this.#exports.delete(holder.peer)
+    })
+  }
+
+  #useText(name: string, text: string): void {
+    this.#text = text
+    this.source.value = { name, characters: text.length }
+    this.vocabSize.value = null
+    if (this.phase.value === 'setup') this.status.value = 'Ready: choose what to train, invite others, press Start'
+  }
+
+  #message(peer: string, message: FromRank): void {
+    const port = this.roster.get(peer)?.port
+    if (message.type === 'hello' && port) this.#hello(port, message)
+    else if (message.type === 'progress') this.roster.set(peer, { note: message.phase, progress: message.total > 0 ? message.done / message.total : null })
+    else if (message.type === 'visibility') this.roster.set(peer, { hidden: message.hidden })
+    else this.run.value?.receive(peer, message)
+  }
+
+  #hello(port: RankPort, hello: Extract<FromRank, { type: 'hello' }>): void {
+    const refusal = this.#refusal(hello)
+    if (refusal) {
+      this.roster.set(port.peer, { state: 'refused', note: refusal })
+      port.send({ type: 'refused', reason: refusal })
+      this.#log.add('warning', `${hello.name} was not let in: ${refusal}`)
+      return
+    }
+    const name = hello.name.trim() || `Tab ${++this.#names}`
+    this.roster.welcome(port.peer, hello, name)
+    port.send({ type: 'admitted', rankName: name })
+    this.#log.add('info', `${name} is here`)
+    const entry = this.roster.get(port.peer)
+    if (entry && ['preparing', 'training', 'paused'].includes(this.phase.value)) this.run.value?.join(entry)
+  }
+
+  #refusal(hello: Extract<FromRank, { type: 'hello' }>): string | null {
+    if (hello.build !== this.#settings.build || hello.protocol !== PROTOCOL_VERSION) return 'This page runs another build than the coordinator: reload it'
+    if (!hello.selfTest.passed) return `The numeric self-test failed with an error of ${hello.selfTest.worstError}`
+    const { max_ranks } = this.options.value
+    if (this.ready.value >= max_ranks) return `The room is full: max_ranks is ${max_ranks}`
+    return null
+  }
+
+  #gone(peer: string, cause: string): void {
+    const name = this.roster.name(peer)
+    this.roster.leave(peer, cause)
+    this.#log.add('info', `${name} is gone: ${cause}`)
+    this.run.value?.leave(peer, cause)
+  }
+
+  #say(phase: SessionPhase, status: string): void {
+    this.phase.value = phase
+    this.status.value = status
+    this.#settings.report({ type: 'status', phase, status })
+  }
+}
+
+/** Samples per update that the options make with so many ranks; for the page. */
+export function samplesPerUpdate(options: TrainingOptions, ranks: number): number {
+  return globalBatchSize(options, Math.max(1, ranks))
+}
+
+function isReady({ state }: RankRow): boolean {
+  return !['left', 'refused', 'failed', 'connecting', 'checking'].includes(state)
+}
+
+function messageOf(cause: unknown): string {
+  return cause instanceof Error ? cause.message : String(cause)
+}

@@ -1,0 +1,158 @@
+import type { Ring } from '../collectives/ring.ts'
+import { type Corpus, corpusFromBytes } from '../data/corpus.ts'
+import { makeBatch } from '../data/batch.ts'
+import { globalBatchSize, totalUpdates, updatesPerEpoch } from '../data/sample-order.ts'
+import { writeSafetensors } from '../checkpoint/safetensors.ts'
+import type { Engine } from '../engine/engine.ts'
+import { checkFits } from '../nn/models/gpt2-memory.ts'
+import { gpt2Config } from '../nn/models/gpt2-config.ts'
+import { initialiseGpt2 } from '../nn/models/gpt2-init.ts'
+import { createGpt2 } from '../nn/models/gpt2.ts'
+import { readTensors } from '../nn/named-tensors.ts'
+import { AdamW } from '../optim/adamw.ts'
+import { GradNorm } from '../optim/grad-norm.ts'
+import { type Schedule, learningRate, warmupSteps } from '../optim/schedule.ts'
+import { stateHash } from '../optim/state-hash.ts'
+import { readTrainingState, writeTrainingState } from '../optim/training-state.ts'
+import { GradientSync } from '../parallel/ddp.ts'
+import { type TrainingOptions, parseOptions } from '../protocol/options.ts'
+import type { ToRank } from '../protocol/room-messages.ts'
+import type { UpdatePlan, UpdateReport } from '../protocol/update-plan.ts'
+import { compileKernels } from '../train/compile.ts'
+import { type Evaluation, evaluate } from '../train/evaluate.ts'
+import { generate } from '../train/generate.ts'
+import { LossSlots } from '../train/loss-slots.ts'
+import { type Trainee, runUpdate } from '../train/update.ts'
+
+type Prepare = Extract<ToRank, { type: 'prepare' }>
+type Generate = Extract<ToRank, { type: 'generate' }>
+
+/** One rank's copy of a run: model, optimizer, data and counters. */
+export interface Replica {
+  readonly ringDeadlineMs: number
+  /** Windows done, skipped ones included: the next plan is for this one. */
+  readonly nextUpdate: number
+  update(plan: UpdatePlan, ring: Ring): Promise<UpdateReport>
+  evaluate(microBatches: readonly (readonly number[])[]): Promise<Evaluation>
+  generate(message: Generate): Promise<number[]>
+  /** The parameters as a safetensors file. */
+  exportModel(): Promise<Uint8Array<ArrayBuffer>>
+  stateHash(): Promise<string>
+  /** M4: everyone takes over rank `source`'s parameters, moments and counters. */
+  broadcastState(ring: Ring, source: number): Promise<void>
+  close(): void
+}
+
+/** Tells how far the set-up is: a phase's name, and so many of so many steps. */
+export type OnProgress = (phase: string, done: number, total: number) => void
+
+/**
+ * Builds a run's replica from the coordinator's message and training tokens, and compiles its kernels.
+ * @throws a sentence when options, config and data do not fit together, or the model does not fit the adapter.
+ */
+export async function createReplica(engine: Engine, message: Prepare, corpusBytes: Uint8Array<ArrayBuffer>, onProgress: OnProgress): Promise<Replica> {
+  const options = parseOptions(message.options)
+  const config = gpt2Config(message.config)
+  const shape = { batch: options.per_device_train_batch_size, length: options.block_size }
+  const problem = checkFits(config, shape, engine.device.limits)
+  if (problem) throw new Error(problem)
+  onProgress('Setting up the model', 0, 3)
+  const corpus = await corpusFromBytes(corpusBytes, message.corpus, options.block_size)
+  const model = createGpt2(engine, config)
+  initialiseGpt2(engine, model.parameters, config, options.seed)
+  onProgress('Setting up the model', 1, 3)
+  const trainee: Trainee = {
+    engine,
+    model,
+    optimizer: new AdamW(engine, model.parameters, {
+      beta1: options.adam_beta1,
+      beta2: options.adam_beta2,
+      epsilon: options.adam_epsilon,
+      weightDecay: options.weight_decay,
+    }),
+    norm: new GradNorm(engine, model.parameters),
+    losses: new LossSlots(engine),
+    sync: new GradientSync(engine, model.parameters, { capBytes: options.bucket_cap_mb * 1e6 }),
+    source: (samples) => makeBatch(corpus, samples, shape.batch),
+    shape,
+    maxGradNorm: options.max_grad_norm,
+  }
+  await compileKernels(trainee)
+  onProgress('Setting up the model', 3, 3)
+  return new Gpt2Replica(trainee, options, corpus)
+}
+
+class Gpt2Replica implements Replica {
+  readonly ringDeadlineMs: number
+  nextUpdate = 0
+  readonly #trainee: Trainee
+  readonly #options: TrainingOptions
+  readonly #schedule: Schedule
+
+  constructor(trainee: Trainee, options: TrainingOptions, corpus: Corpus) {
+    this.#trainee = trainee
+    this.#options = options
+    this.#schedule = scheduleOf(options, corpus)
+    this.ringDeadlineMs = options.ring_deadline_ms
+  }
+
+  async update(plan: UpdatePlan, ring: Ring): Promise<UpdateReport> {
+    if (plan.update !== this.nextUpdate) throw new Error(`Cannot compute update ${plan.update + 1}: this rank is at update ${this.nextUpdate + 1}`)
+    const { optimizer } = this.#trainee
+    const sentBefore = ring.bytesSent
+    const report = await runUpdate(this.#trainee, ring, {
+      update: plan.update,
+      microBatches: plan.microBatches[ring.rank] ?? [],
+      numItems: plan.numItems,
+      learningRate: learningRate(this.#schedule, optimizer.committed),
+    })
+    this.nextUpdate = plan.update + 1
+    const hash = plan.hash ? { stateHash: await this.stateHash() } : {}
+    return { ...report, generation: plan.generation, bytesSent: ring.bytesSent - sentBefore, ...hash }
+  }
+
+  evaluate(microBatches: readonly (readonly number[])[]): Promise<Evaluation> {
+    return evaluate(this.#trainee, microBatches)
+  }
+
+  generate({ prompt, tokens, temperature, topK, seed }: Generate): Promise<number[]> {
+    return generate(this.#trainee.model, { prompt, tokens, temperature, topK, seed, length: this.#options.block_size })
+  }
+
+  async exportModel(): Promise<Uint8Array<ArrayBuffer>> {
+    const { engine, model } = this.#trainee
+    const tensors = await readTensors(engine, model.parameters)
+    return writeSafetensors(new Map([...tensors].map(([name, { shape, values }]) => [name, { dtype: 'F32', shape, data: bytesOf(values) }])))
+  }
+
+  stateHash(): Promise<string> {
+    const { engine, model, optimizer } = this.#trainee
+    return stateHash(engine, model.parameters, optimizer)
+  }
+
+  async broadcastState(ring: Ring, source: number): Promise<void> {
+    const { engine, model, optimizer } = this.#trainee
+    const state = await readTrainingState(engine, model.parameters, optimizer)
+    const counters = Float64Array.of(state.committed, this.nextUpdate)
+    const parts = [state.values, state.firstMoments, state.secondMoments, counters]
+    for (const [collective, part] of parts.entries()) {
+      await ring.broadcast(new Uint8Array(part.buffer), source, { update: 0, collective })
+    }
+    writeTrainingState(engine, model.parameters, optimizer, { ...state, committed: counters[0] ?? 0 })
+    this.nextUpdate = counters[1] ?? 0
+  }
+
+  close(): void {
+    this.#trainee.engine.close()
+  }
+}
+
+/** The rate follows committed updates, so that a skipped one does not advance it (U5). The coordinator has fixed global_batch_size. */
+function scheduleOf(options: TrainingOptions, corpus: Corpus): Schedule {
+  const totalSteps = totalUpdates(options, updatesPerEpoch(corpus.numTrainSamples, globalBatchSize(options, 1)))
+  return { kind: options.lr_scheduler_type, peak: options.learning_rate, warmupSteps: warmupSteps(options, totalSteps), totalSteps }
+}
+
+function bytesOf({ buffer, byteOffset, byteLength }: Float32Array): Uint8Array {
+  return new Uint8Array(buffer, byteOffset, byteLength)
+}

@@ -1,0 +1,20 @@
+import { defineConfig } from 'vite'
+import { sourceHash } from './src/cli/source-hash.mjs'
+
+/** The pages. The command line is built by `src/cli/build.mjs` with its own settings. */
+export default defineConfig({
+  define: { __BUILD_HASH__: JSON.stringify(sourceHash()) },
+  resolve: {
+    alias: {
+      // The package's plain entry needs Node's globals; this is its own browser bundle.
+      'simple-peer': 'simple-peer/simplepeer.min.js',
+    },
+  },
+  build: {
+    outDir: 'dist/web',
+    target: 'es2022',
+    rolldownOptions: { input: { index: 'index.html', join: 'join.html' } },
+    chunkSizeWarningLimit: 700,
+  },
+  worker: { format: 'es' },
+})
