@@ -5,7 +5,10 @@ const LAYER_NORM_EPSILON = 1e-5
 const INITIALIZER_RANGE = 0.02
 
 /** config.json of the GPT-2 that the options describe. There is no dropout, and no token that begins or ends a text. */
-export function gpt2ConfigJson(options: Pick<TrainingOptions, 'block_size' | 'n_embd' | 'n_head' | 'n_inner' | 'n_layer'>, vocabSize: number): Record<string, unknown> {
+export function gpt2ConfigJson(
+  options: Pick<TrainingOptions, 'block_size' | 'n_embd' | 'n_head' | 'n_inner' | 'n_layer'>,
+  vocabSize: number,
+): Record<string, unknown> {
   return {
     activation_function: 'gelu_new',
     add_cross_attention: false,
@@ -40,7 +43,22 @@ export function gpt2ConfigJson(options: Pick<TrainingOptions, 'block_size' | 'n_
 }
 
 /** generation_config.json: samples as the run's own generated texts did. */
-export function generationConfigJson(options: Pick<TrainingOptions, 'block_size' | 'sample_temperature' | 'sample_top_k'>): Record<string, unknown> {
-  const sampling = options.sample_temperature > 0 ? { do_sample: true, temperature: options.sample_temperature, top_k: options.sample_top_k } : { do_sample: false }
+export function generationConfigJson(
+  options: Pick<TrainingOptions, 'block_size' | 'sample_temperature' | 'sample_top_k'>,
+): Record<string, unknown> {
+  const sampling =
+    options.sample_temperature > 0
+      ? { do_sample: true, temperature: options.sample_temperature, top_k: options.sample_top_k }
+      : { do_sample: false }
   return { ...sampling, max_length: options.block_size }
+}
+
+/** Trainable numbers of the model that these options make; the head shares the token embedding's. */
+export function gpt2ParameterCount(options: Pick<TrainingOptions, 'block_size' | 'n_embd' | 'n_inner' | 'n_layer'>, vocabSize: number): number {
+  const { block_size, n_embd: width, n_layer } = options
+  const inner = options.n_inner ?? 4 * width
+  const norm = 2 * width
+  const attention = width * 3 * width + 3 * width + width * width + width
+  const mlp = width * inner + inner + inner * width + width
+  return (vocabSize + block_size) * width + n_layer * (2 * norm + attention + mlp) + norm
 }

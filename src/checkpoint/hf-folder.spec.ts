@@ -18,11 +18,29 @@ async function goldenFolder(): Promise<FolderFile[]> {
 }
 
 const options = resolveOptions({ preset: 'tiny', logging_steps: 1 })
-const record = (step: number): StepRecord => ({ step, loss: 4 - step, grad_norm: 1, learning_rate: 1e-3, epoch: step / 4, num_items: 124, outcome: 'committed', ranks: 2, tokens_per_second: 1, elapsed_ms: step * 100 })
+const record = (step: number): StepRecord => ({
+  step,
+  loss: 4 - step,
+  grad_norm: 1,
+  learning_rate: 1e-3,
+  epoch: step / 4,
+  num_items: 124,
+  outcome: 'committed',
+  ranks: 2,
+  tokens_per_second: 1,
+  elapsed_ms: step * 100,
+})
 const evaluations = [{ step: 2, epoch: 0.5, eval_loss: 2.25, eval_items: 310, eval_runtime: 0.5 }]
 const run = { options, maxSteps: 20, records: [record(1), record(2)], evaluations, itemsPerSample: 31, finished: true }
 const tokenizerFiles = { 'tokenizer.json': { model: { type: 'BPE' } }, 'tokenizer_config.json': { model_max_length: 32 } }
-const facts = { options, source: { name: 'my|book.txt', characters: 123_456 }, vocabSize: 84, parameters: 29_000, records: run.records, evaluations }
+const facts = {
+  options,
+  source: { name: 'my|book.txt', characters: 123_456 },
+  vocabSize: 84,
+  parameters: 29_000,
+  records: run.records,
+  evaluations,
+}
 
 function exported(): FolderFile[] {
   return modelFolder({
@@ -54,7 +72,11 @@ describe('readModelFolder', () => {
 
   it.each([
     ['no config', (name: string) => name !== 'config.json', 'Cannot read the model folder: config.json is missing, need it'],
-    ['no weights', (name: string) => name !== 'model.safetensors', 'Cannot read the model folder: model.safetensors is missing, need it as one file'],
+    [
+      'no weights',
+      (name: string) => name !== 'model.safetensors',
+      'Cannot read the model folder: model.safetensors is missing, need it as one file',
+    ],
   ])('refuses a folder with %s', (_, keep, message) => {
     expect(() => readModelFolder(exported().filter(({ name }) => keep(name)))).toThrow(message)
   })
@@ -67,13 +89,24 @@ describe('readModelFolder', () => {
   it('refuses a damaged config and a second folder', () => {
     const files = exported().map((file) => (file.name === 'config.json' ? { ...file, bytes: Uint8Array.of(0x7b) } : file))
     expect(() => readModelFolder(files)).toThrow(/^Cannot read config.json: .*, need JSON$/)
-    expect(() => readModelFolder([...exported(), { name: 'b/config.json', bytes: new Uint8Array() }])).toThrow('two of its files have one name')
+    expect(() => readModelFolder([...exported(), { name: 'b/config.json', bytes: new Uint8Array() }])).toThrow(
+      'two of its files have one name',
+    )
   })
 })
 
 describe('modelFolder', () => {
   it('has the files that Hugging Face writes', () => {
-    expect(exported().map(({ name }) => name)).toEqual(['README.md', 'config.json', 'generation_config.json', 'model.safetensors', 'tokenizer.json', 'tokenizer_config.json', 'trainer_state.json', 'training_args.json'])
+    expect(exported().map(({ name }) => name)).toEqual([
+      'README.md',
+      'config.json',
+      'generation_config.json',
+      'model.safetensors',
+      'tokenizer.json',
+      'tokenizer_config.json',
+      'trainer_state.json',
+      'training_args.json',
+    ])
   })
 
   it('has the keys of a config.json that transformers wrote', async () => {
@@ -83,7 +116,12 @@ describe('modelFolder', () => {
   })
 
   it('samples as the run did, or always takes the likeliest token', () => {
-    expect(generationConfigJson({ block_size: 32, sample_temperature: 0.8, sample_top_k: 50 })).toEqual({ do_sample: true, temperature: 0.8, top_k: 50, max_length: 32 })
+    expect(generationConfigJson({ block_size: 32, sample_temperature: 0.8, sample_top_k: 50 })).toEqual({
+      do_sample: true,
+      temperature: 0.8,
+      top_k: 50,
+      max_length: 32,
+    })
     expect(generationConfigJson({ block_size: 32, sample_temperature: 0, sample_top_k: 50 })).toEqual({ do_sample: false, max_length: 32 })
   })
 })
@@ -107,7 +145,11 @@ describe('trainerStateJson', () => {
   })
 
   it('has no summary before the end', () => {
-    expect(trainerStateJson({ ...run, finished: false, records: [], evaluations: [] })).toMatchObject({ global_step: 0, epoch: 0, log_history: [] })
+    expect(trainerStateJson({ ...run, finished: false, records: [], evaluations: [] })).toMatchObject({
+      global_step: 0,
+      epoch: 0,
+      log_history: [],
+    })
   })
 })
 
@@ -117,7 +159,9 @@ describe('modelCard', () => {
     expect(card).toMatch(/^---\nlibrary_name: transformers\n/)
     expect(card).toContain('my\\|book.txt, 123,456 characters; the last 5 % held out')
     expect(card).toContain('| Training | 2 updates (0.5 epochs) on up to 2 ranks |')
-    expect(card).toContain('| Training loss | 2 nats per character in the last update |\n| Validation loss | 2.25 nats per character after update 2 |\n')
+    expect(card).toContain(
+      '| Training loss | 2 nats per character in the last update |\n| Validation loss | 2.25 nats per character after update 2 |\n',
+    )
     expect(card).toContain('AutoModelForCausalLM.from_pretrained')
   })
 

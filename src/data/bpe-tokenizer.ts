@@ -37,7 +37,12 @@ export function bpeTokenizer(merges: readonly BpeMerge[]): Tokenizer {
     vocabSize: tokens.length,
     encode: (text) => encodeText(text, encodeWord),
     decode: (ids) => decodeUtf8(joined(Array.from(ids, (id) => bytes[id] ?? INVALID))),
-    files: (modelMaxLength) => byteLevelFiles(tokens, merges.map(({ left, right }) => [tokens[left] ?? '', tokens[right] ?? '']), modelMaxLength),
+    files: (modelMaxLength) =>
+      byteLevelFiles(
+        tokens,
+        merges.map(({ left, right }) => [tokens[left] ?? '', tokens[right] ?? '']),
+        modelMaxLength,
+      ),
   }
 }
 
@@ -53,7 +58,8 @@ function tokenCharacters(merges: readonly BpeMerge[]): string[] {
   const tokens = [...BYTE_CHARACTERS]
   for (const { left, right, merged } of merges) {
     const token = `${tokens[left] ?? ''}${tokens[right] ?? ''}`
-    if (merged > tokens.length || (tokens[merged] ?? token) !== token) throw new Error(`Cannot use merge of ${left} and ${right} as ${merged}: ids must follow each other`)
+    if (merged > tokens.length || (tokens[merged] ?? token) !== token)
+      throw new Error(`Cannot use merge of ${left} and ${right} as ${merged}: ids must follow each other`)
     tokens[merged] = token
   }
   return tokens

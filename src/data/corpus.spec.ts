@@ -17,20 +17,29 @@ describe('buildCorpus', () => {
 
   it('never lets a validation token into training', () => {
     fc.assert(
-      fc.property(fc.integer({ min: 20, max: 300 }), fc.integer({ min: 2, max: 5 }), fc.double({ min: 0.3, max: 0.5, noNaN: true }), (length, blockSize, validationFraction) => {
-        const tokenizer = { vocabSize: length, encode: () => Uint32Array.from({ length }, (_, index) => index) }
-        const corpus = buildCorpus('', tokenizer, { blockSize, validationFraction })
-        expect(new Set(corpus.tokens).size).toBe(corpus.tokens.length)
-        const held = Math.floor(length * validationFraction)
-        expect(corpus.tokens.subarray(0, corpus.numTrainSamples * blockSize).every((token) => token < length - held)).toBe(true)
-        expect(corpus.tokens.subarray(corpus.numTrainSamples * blockSize).every((token) => token >= length - held)).toBe(true)
-      }),
+      fc.property(
+        fc.integer({ min: 20, max: 300 }),
+        fc.integer({ min: 2, max: 5 }),
+        fc.double({ min: 0.3, max: 0.5, noNaN: true }),
+        (length, blockSize, validationFraction) => {
+          const tokenizer = { vocabSize: length, encode: () => Uint32Array.from({ length }, (_, index) => index) }
+          const corpus = buildCorpus('', tokenizer, { blockSize, validationFraction })
+          expect(new Set(corpus.tokens).size).toBe(corpus.tokens.length)
+          const held = Math.floor(length * validationFraction)
+          expect(corpus.tokens.subarray(0, corpus.numTrainSamples * blockSize).every((token) => token < length - held)).toBe(true)
+          expect(corpus.tokens.subarray(corpus.numTrainSamples * blockSize).every((token) => token >= length - held)).toBe(true)
+        },
+      ),
     )
   })
 
   it('says with numbers when a split is shorter than a window', () => {
-    expect(() => buildCorpus('01234', digits, { blockSize: 64, validationFraction: 0.05 })).toThrow('Cannot train on this text: that is 5 of 5 tokens, need at least one block of 64. Use a longer text or a smaller block_size')
-    expect(() => buildCorpus('0123456789'.repeat(10), digits, { blockSize: 64, validationFraction: 0.05 })).toThrow('Cannot hold out 5 % of this text for validation: that is 5 of 100 tokens, need at least one block of 64.')
+    expect(() => buildCorpus('01234', digits, { blockSize: 64, validationFraction: 0.05 })).toThrow(
+      'Cannot train on this text: that is 5 of 5 tokens, need at least one block of 64. Use a longer text or a smaller block_size',
+    )
+    expect(() => buildCorpus('0123456789'.repeat(10), digits, { blockSize: 64, validationFraction: 0.05 })).toThrow(
+      'Cannot hold out 5 % of this text for validation: that is 5 of 100 tokens, need at least one block of 64.',
+    )
   })
 
   it('makes some eighteen thousand samples of the book', async () => {
@@ -52,7 +61,11 @@ describe('the wire form of a corpus', () => {
   })
 
   it('is little-endian', () => {
-    const corpus = buildCorpus('0123', { vocabSize: 300, encode: () => Uint32Array.of(258, 1, 2, 3) }, { blockSize: 2, validationFraction: 0.5 })
+    const corpus = buildCorpus(
+      '0123',
+      { vocabSize: 300, encode: () => Uint32Array.of(258, 1, 2, 3) },
+      { blockSize: 2, validationFraction: 0.5 },
+    )
     expect([...corpusBytes(corpus)]).toEqual([2, 1, 1, 0, 2, 0, 3, 0])
   })
 
@@ -99,6 +112,8 @@ describe('makeBatchFromRows', () => {
   })
 
   it('refuses rows of another length', () => {
-    expect(() => makeBatchFromRows([[1, 2]], [[1]], { rows: 1, blockSize: 2 })).toThrow('Cannot batch row 0: it has 2 ids and 1 labels, need 2 of each')
+    expect(() => makeBatchFromRows([[1, 2]], [[1]], { rows: 1, blockSize: 2 })).toThrow(
+      'Cannot batch row 0: it has 2 ids and 1 labels, need 2 of each',
+    )
   })
 })

@@ -128,6 +128,8 @@ describe('buildTokenizer', () => {
 
 describe('tokenizerFromJson', () => {
   it('says what is wrong with a file that is no tokenizer', () => {
-    expect(() => tokenizerFromJson({ 'tokenizer.json': {}, 'tokenizer_config.json': {} })).toThrow(/^Cannot read tokenizer.json: .* need a file of Hugging Face's tokenizers$/)
+    expect(() => tokenizerFromJson({ 'tokenizer.json': {}, 'tokenizer_config.json': {} })).toThrow(
+      /^Cannot read tokenizer.json: .* need a file of Hugging Face's tokenizers$/,
+    )
   })
 })
