@@ -8,7 +8,7 @@ import type { GradNorm } from '../optim/grad-norm.ts'
 import type { GradientSync, WindowSync } from '../parallel/ddp.ts'
 import type { Reducer } from '../parallel/reducer.ts'
 import type { MicroBatchPlan, UpdateReport } from '../protocol/update-plan.ts'
-import type { BatchShape, BatchSource, MicroBatch } from './batch-source.ts'
+import type { BatchShape, BatchSource } from './batch-source.ts'
 import type { LossSlots } from './loss-slots.ts'
 import { countVotes, gatherVotes, type Vote } from './vote.ts'
 
@@ -74,7 +74,7 @@ export async function runUpdate(trainee: Trainee, reducer: Reducer, window: Wind
   const vote = await castVote(trainee, items, failure ?? exchange.failure)
   const votes = await gatherVotes(reducer, vote, { update, collective: exchange.collectives })
   const verdict = countVotes(votes, update)
-  if (verdict.items !== numItems) throw new Error(`Cannot finish update ${update}: the ranks counted ${verdict.items} targets, need ${numItems} as planned`)
+  if (verdict.items !== numItems) throw new Error(`Cannot finish update ${update + 1}: the ranks counted ${verdict.items} targets, need ${numItems} as planned`)
 
   // Scale, norm, clip and step, or skip: the same on all ranks.
   const gradNorm = numItems === 0 ? 0 : verdict.finite ? Math.sqrt(verdict.sumSquares) / numItems : Number.NaN
@@ -98,17 +98,12 @@ async function finished(engine: Engine): Promise<number> {
 /** Forward and backward of one micro-batch; `last` hears of finished gradients when it is the window's last. Returns its targets. */
 function enqueueMicroBatch({ engine, model, losses, source, shape }: Trainee, samples: MicroBatchPlan, index: number, last: WindowSync | null): number {
   using _scope = engine.scope()
-  const { ids, labels } = checkShape(source(samples), shape)
+  const { ids, labels } = source(samples)
   const targets = shiftLabels(labels, shape.batch, shape.length)
   const tokens = uploadTokens(engine, ids, { ...shape, vocabSize: model.vocabSize })
   const root = model.loss(tokens, engine.upload(targets, [targets.length]), losses.of(index))
   engine.tape.backward(root, last ? (parameter) => last.ready(parameter.name) : undefined)
   return countItems(targets)
-}
-
-function checkShape(microBatch: MicroBatch, { batch, length }: BatchShape): MicroBatch {
-  if (microBatch.ids.length !== batch * length) throw new Error(`Cannot compute a micro-batch of ${microBatch.ids.length} tokens: need ${batch} x ${length}`)
-  return microBatch
 }
 
 async function castVote({ norm, losses }: Trainee, items: number, failure: unknown): Promise<Vote> {

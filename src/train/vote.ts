@@ -36,12 +36,12 @@ export async function gatherVotes(reducer: Reducer, vote: Vote, tag: CollectiveT
  */
 export function countVotes(votes: readonly Vote[], update: number): Verdict {
   const failed = votes.findIndex(({ failure }) => failure !== null)
-  if (failed >= 0) throw new Error(`Cannot finish update ${update}: rank ${failed} failed: ${votes[failed]?.failure}`)
+  if (failed >= 0) throw new Error(`Cannot finish update ${update + 1}: rank ${failed} failed: ${votes[failed]?.failure}`)
   const sumSquares = votes[0]?.sumSquares ?? 0
   const finite = votes.every((vote) => vote.finite)
   const other = votes.findIndex((vote) => Math.abs(vote.sumSquares - sumSquares) > NORM_TOLERANCE * sumSquares)
   if (finite && other >= 0) {
-    throw new Error(`Cannot finish update ${update}: rank ${other} holds gradients of squared norm ${votes[other]?.sumSquares}, rank 0 of ${sumSquares}`)
+    throw new Error(`Cannot finish update ${update + 1}: rank ${other} holds gradients of squared norm ${votes[other]?.sumSquares}, rank 0 of ${sumSquares}`)
   }
   const total = (of: (vote: Vote) => number) => votes.reduce((sum, vote) => sum + of(vote), 0)
   const lossSum = total((vote) => vote.lossSum)
