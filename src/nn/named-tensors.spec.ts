@@ -23,22 +23,73 @@ const a: NamedTensor = { shape: [2, 3], values: Float32Array.of(1, 2, 3, 4, 5, 6
 const b: NamedTensor = { shape: [3], values: Float32Array.of(7, 8, 9) }
 
 test('tensors come back by name as they were loaded', async () => {
-  loadTensors(engine, parameters, new Map([['b', b], ['a', a]]))
-  expect(await readTensors(engine, parameters)).toEqual(new Map([['a', a], ['b', b]]))
+  loadTensors(
+    engine,
+    parameters,
+    new Map([
+      ['b', b],
+      ['a', a],
+    ]),
+  )
+  expect(await readTensors(engine, parameters)).toEqual(
+    new Map([
+      ['a', a],
+      ['b', b],
+    ]),
+  )
 })
 
 test('a missing, an extra and a misshaped tensor are refused with name and numbers', () => {
-  expect(() => loadTensors(engine, parameters, new Map([['a', a]]))).toThrow('Cannot load the model: tensor b is missing, need one of shape [3]')
-  expect(() => loadTensors(engine, parameters, new Map([['a', a], ['b', b], ['c', b]]))).toThrow('Cannot load the model: it has no parameter for c (1 extra)')
-  expect(() => loadTensors(engine, parameters, new Map([['a', { ...a, shape: [3, 2] }], ['b', b]]))).toThrow('Cannot load tensor a: its shape is [3, 2], need [2, 3]')
+  expect(() => loadTensors(engine, parameters, new Map([['a', a]]))).toThrow(
+    'Cannot load the model: tensor b is missing, need one of shape [3]',
+  )
+  expect(() =>
+    loadTensors(
+      engine,
+      parameters,
+      new Map([
+        ['a', a],
+        ['b', b],
+        ['c', b],
+      ]),
+    ),
+  ).toThrow('Cannot load the model: it has no parameter for c (1 extra)')
+  expect(() =>
+    loadTensors(
+      engine,
+      parameters,
+      new Map([
+        ['a', { ...a, shape: [3, 2] }],
+        ['b', b],
+      ]),
+    ),
+  ).toThrow('Cannot load tensor a: its shape is [3, 2], need [2, 3]')
 })
 
 test('files with a head, without prefix or with masks name the same tensors', () => {
   const wte = { shape: [1, 2], values: Float32Array.of(1, 2) }
   const named = new Map([['transformer.wte.weight', wte]])
-  expect(fromHuggingFaceGpt2(new Map([['wte.weight', wte], ['h.0.attn.bias', b], ['h.0.attn.masked_bias', b]]))).toEqual(named)
-  expect(fromHuggingFaceGpt2(new Map([['transformer.wte.weight', wte], ['lm_head.weight', wte]]))).toEqual(named)
-  const untied = new Map([['transformer.wte.weight', wte], ['lm_head.weight', { ...wte, values: Float32Array.of(1, 3) }]])
+  expect(
+    fromHuggingFaceGpt2(
+      new Map([
+        ['wte.weight', wte],
+        ['h.0.attn.bias', b],
+        ['h.0.attn.masked_bias', b],
+      ]),
+    ),
+  ).toEqual(named)
+  expect(
+    fromHuggingFaceGpt2(
+      new Map([
+        ['transformer.wte.weight', wte],
+        ['lm_head.weight', wte],
+      ]),
+    ),
+  ).toEqual(named)
+  const untied = new Map([
+    ['transformer.wte.weight', wte],
+    ['lm_head.weight', { ...wte, values: Float32Array.of(1, 3) }],
+  ])
   expect(() => fromHuggingFaceGpt2(untied)).toThrow('lm_head.weight is not transformer.wte.weight, need a tied head')
 })
 
@@ -57,7 +108,9 @@ test('initial weights have the spread of GPT-2, depend on the seed alone, and le
   expect(spread('transformer.wte.weight')).toBeCloseTo(0.02, 3)
   expect(spread('transformer.h.1.mlp.c_fc.weight')).toBeCloseTo(0.02, 3)
   expect(spread('transformer.h.1.mlp.c_proj.weight')).toBeCloseTo(0.01, 3)
-  expect([spread('transformer.ln_f.weight'), spread('transformer.ln_f.bias'), spread('transformer.h.0.attn.c_attn.bias')]).toEqual([1, 0, 0])
+  expect([spread('transformer.ln_f.weight'), spread('transformer.ln_f.bias'), spread('transformer.h.0.attn.c_attn.bias')]).toEqual([
+    1, 0, 0,
+  ])
   expect(await read(7)).toEqual(tensors)
   expect((await read(8)).get('transformer.wte.weight')).not.toEqual(tensors.get('transformer.wte.weight'))
 })

@@ -49,7 +49,12 @@ test('large and small gradients add up exactly as in float64', async () => {
   expect(Math.abs(sumSquares - sumOfSquares(gradients)) / sumSquares).toBeLessThan(1e-6)
 })
 
-for (const [name, bits] of [['NaN', 0x7fc00000], ['a negative NaN', 0xffc00001], ['infinity', 0x7f800000], ['minus infinity', 0xff800000]] as const) {
+for (const [name, bits] of [
+  ['NaN', 0x7fc00000],
+  ['a negative NaN', 0xffc00001],
+  ['infinity', 0x7f800000],
+  ['minus infinity', 0xff800000],
+] as const) {
   test(`one ${name} anywhere is reported`, async () => {
     for (const position of [0, 4095, 99_999]) {
       const gradients = new Float32Array(100_000).fill(0.5)

@@ -79,7 +79,12 @@ function plan(engine: Engine, parameters: FlatParameters): { dispatches: Dispatc
   while (count > READ_PARTIALS) {
     const combined = Math.ceil(count / 64)
     const next = new Tensor(engine, [combined, 2], engine.reserve(combined * 8, 'norm partials'))
-    dispatches.push({ kernel: combine, constants: { COUNT: count, COMBINED: combined }, bindings: [result, next], groups: Math.ceil(combined / 64) })
+    dispatches.push({
+      kernel: combine,
+      constants: { COUNT: count, COMBINED: combined },
+      bindings: [result, next],
+      groups: Math.ceil(combined / 64),
+    })
     result = next
     count = combined
   }

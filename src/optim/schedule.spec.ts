@@ -13,7 +13,10 @@ test('linear over six updates gives the rates of the Trainer', () => {
 
 test('the rates are those of the golden curves under both schedules', () => {
   const curve = JSON.parse(readFileSync('e2e/fixtures/golden/gpt2/curve.json', 'utf8'))
-  for (const [kind, name] of [['linear', 'linear_wd01'], ['cosine', 'cosine_wd0']] as const) {
+  for (const [kind, name] of [
+    ['linear', 'linear_wd01'],
+    ['cosine', 'cosine_wd0'],
+  ] as const) {
     const ours = rates(kind, 2e-3, 3, 20)
     for (const [index, row] of curve[name].entries()) expect(ours[index]).toBeCloseTo(row.learning_rate, 12)
   }
@@ -25,7 +28,8 @@ test('constant never changes and constant_with_warmup rises in equal steps to th
 })
 
 test('no schedule goes below zero after its last update', () => {
-  for (const kind of ['linear', 'cosine'] as const) expect(learningRate({ kind, peak: 1, warmupSteps: 1, totalSteps: 4 }, 9)).toBeGreaterThanOrEqual(0)
+  for (const kind of ['linear', 'cosine'] as const)
+    expect(learningRate({ kind, peak: 1, warmupSteps: 1, totalSteps: 4 }, 9)).toBeGreaterThanOrEqual(0)
   expect(learningRate({ kind: 'linear', peak: 1, warmupSteps: 1, totalSteps: 4 }, 9)).toBe(0)
 })
 

@@ -14,8 +14,14 @@ afterAll(() => engine.close())
 
 /** Three buckets of one parameter each; c is the first. */
 function setUp() {
-  const parameters = createParameters(engine, ['a', 'b', 'c'].map((name) => ({ name, shape: [64] })))
-  engine.write(parameters.gradients, Float32Array.from({ length: 192 }, (_, index) => index))
+  const parameters = createParameters(
+    engine,
+    ['a', 'b', 'c'].map((name) => ({ name, shape: [64] })),
+  )
+  engine.write(
+    parameters.gradients,
+    Float32Array.from({ length: 192 }, (_, index) => index),
+  )
   return { parameters, sync: new GradientSync(engine, parameters, { capBytes: 256 }) }
 }
 

@@ -17,15 +17,28 @@ describe.each(['lane', 'shared'] as const)('training GPT-2 on the %s profile', (
   })
   afterAll(() => engine.close())
 
-  for (const [name, kind, weightDecay] of [['linear_wd01', 'linear', 0.1], ['cosine_wd0', 'cosine', 0]] as const) {
+  for (const [name, kind, weightDecay] of [
+    ['linear_wd01', 'linear', 0.1],
+    ['cosine_wd0', 'cosine', 0],
+  ] as const) {
     test(`gives all 20 losses, norms and rates of torch's ${name}`, async () => {
       const [reducer] = loopbackReducers(1)
       if (!reducer) throw new Error('no reducer')
-      const trainee = traineeOf(goldenModel(engine), SHAPE, ([index]) => microBatchOf(curve.batches[index ?? 0] ?? { input_ids: [], labels: [] }), { weightDecay })
+      const trainee = traineeOf(
+        goldenModel(engine),
+        SHAPE,
+        ([index]) => microBatchOf(curve.batches[index ?? 0] ?? { input_ids: [], labels: [] }),
+        { weightDecay },
+      )
       const schedule = { kind, peak: 2e-3, warmupSteps: 3, totalSteps: 20 }
       for (const [update, expected] of curve[name].entries()) {
         const rate = learningRate(schedule, trainee.optimizer.committed)
-        const report = await runUpdate(trainee, reducer, { update, microBatches: [[update % 5]], numItems: expected.num_items, learningRate: rate })
+        const report = await runUpdate(trainee, reducer, {
+          update,
+          microBatches: [[update % 5]],
+          numItems: expected.num_items,
+          learningRate: rate,
+        })
         expect(report.outcome).toBe('committed')
         expect(report.learningRate).toBeCloseTo(expected.learning_rate, 12)
         expect(Math.abs(report.lossSum / report.numItems - expected.loss) / expected.loss, `loss ${update}`).toBeLessThan(1e-4)

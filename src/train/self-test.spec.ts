@@ -32,7 +32,13 @@ describe.each(['lane', 'shared'] as const)('the self-test on the %s profile', (p
 test("the reference's gradients are those of finite differences", () => {
   const shape = { batch: 2, length: 3, heads: 2, headDim: 2, inputs: 3, vocab: 5 }
   const numbers = (length: number, seed: number) => Float32Array.from({ length }, (_, index) => Math.sin(index * 1.7 + seed))
-  const inputs: ReferenceInputs = { x: numbers(18, 1), weight: numbers(36, 2), bias: numbers(12, 3), head: numbers(20, 4), targets: Int32Array.of(1, 4, -100, 0, 2, -100) }
+  const inputs: ReferenceInputs = {
+    x: numbers(18, 1),
+    weight: numbers(36, 2),
+    bias: numbers(12, 3),
+    head: numbers(20, 4),
+    targets: Int32Array.of(1, 4, -100, 0, 2, -100),
+  }
   const { gradients } = referenceNetwork(shape, inputs)
   for (const name of ['x', 'weight', 'bias', 'head'] as const) {
     for (const [index, expected] of gradients[name].entries()) {

@@ -35,7 +35,13 @@ function makeInputs({ batch, length, heads, headDim, inputs, vocab }: ReferenceS
   const width = heads * headDim
   const draw = (name: string, size: number) => normalArray(1, `self-test ${name}`, size, 0.5)
   const targets = Int32Array.from({ length: rows }, (_, row) => (row % 5 === 3 ? IGNORED : (row * 7) % vocab))
-  return { x: draw('x', rows * inputs), weight: draw('weight', inputs * 3 * width), bias: draw('bias', 3 * width), head: draw('head', vocab * width), targets }
+  return {
+    x: draw('x', rows * inputs),
+    weight: draw('weight', inputs * 3 * width),
+    bias: draw('bias', 3 * width),
+    head: draw('head', vocab * width),
+    targets,
+  }
 }
 
 async function runNetwork(engine: Engine, shape: ReferenceShape, inputs: ReferenceInputs): Promise<GpuResult> {
@@ -43,7 +49,10 @@ async function runNetwork(engine: Engine, shape: ReferenceShape, inputs: Referen
   const rows = batch * length
   const width = heads * headDim
   const shapes = { x: [rows, shape.inputs], weight: [shape.inputs, 3 * width], bias: [3 * width], head: [vocab, width] }
-  const { byName } = createParameters(engine, NAMES.map((name) => ({ name, shape: shapes[name] })))
+  const { byName } = createParameters(
+    engine,
+    NAMES.map((name) => ({ name, shape: shapes[name] })),
+  )
   const parameter = (name: (typeof NAMES)[number]): Parameter => {
     const found = byName.get(name)
     if (!found) throw new Error(`Cannot run the self-test: parameter ${name} is missing`)

@@ -13,7 +13,16 @@ const SHAPE = { batch: 2, length: 8 }
 
 async function update(trainee: Trainee, reducer: LoopbackReducer, number: number): Promise<void> {
   const { worldSize } = reducer
-  await runUpdate(trainee, reducer, { update: number, microBatches: [[0, 1], [2, 3], [4, 5]], numItems: worldSize * 3 * 2 * 7, learningRate: 1e-3 })
+  await runUpdate(trainee, reducer, {
+    update: number,
+    microBatches: [
+      [0, 1],
+      [2, 3],
+      [4, 5],
+    ],
+    numItems: worldSize * 3 * 2 * 7,
+    learningRate: 1e-3,
+  })
 }
 
 function tinyTrainee(engine: Engine): Trainee {

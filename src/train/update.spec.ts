@@ -35,7 +35,11 @@ class Room {
   }
 
   /** Every rank's outcome of one update of the given micro-batches by rank. */
-  settle(update: number, byRank: readonly (readonly (readonly number[])[])[], options: { readonly numItems?: number; readonly signal?: AbortSignal } = {}) {
+  settle(
+    update: number,
+    byRank: readonly (readonly (readonly number[])[])[],
+    options: { readonly numItems?: number; readonly signal?: AbortSignal } = {},
+  ) {
     const numItems = options.numItems ?? byRank.flat(2).length
     return Promise.allSettled(
       this.trainees.map((trainee, rank) => {
@@ -67,7 +71,13 @@ function messagesOf(results: readonly PromiseSettledResult<unknown>[]): string[]
 }
 
 test('[U3] gradient and loss are the mean over all targets of all ranks: 4.0, neither 4.25 nor 3.6', async () => {
-  const { gradNorm, lossSum, numItems } = await new Room(2).update(0, [[[1, 1], [4]], [[2, 2, 2], [10, 10]]])
+  const { gradNorm, lossSum, numItems } = await new Room(2).update(0, [
+    [[1, 1], [4]],
+    [
+      [2, 2, 2],
+      [10, 10],
+    ],
+  ])
   expect(gradNorm).toBe(4)
   expect(lossSum / numItems).toBe(4)
 })
@@ -80,7 +90,10 @@ test('a short last window is divided by its own targets, and nothing leaks from 
 
 test('the first and the second window give the same gradient', async () => {
   const room = new Room(2)
-  const window = [[[2], [4]], [[2], [4]]]
+  const window = [
+    [[2], [4]],
+    [[2], [4]],
+  ]
   expect((await room.update(0, window)).gradNorm).toBe(3)
   expect((await room.update(1, window)).gradNorm).toBe(3)
 })
@@ -90,7 +103,10 @@ test('gradients stay local until the last backward: a window of four micro-batch
   await room.update(0, [[[1]], [[1]]])
   const once = room.reducers[0]!.reducedBytes
   expect(once).toBe(room.trainees[0]!.model.parameters.elements * 4)
-  await room.update(1, [[[1], [1], [1], [1]], [[1], [1], [1], [1]]])
+  await room.update(1, [
+    [[1], [1], [1], [1]],
+    [[1], [1], [1], [1]],
+  ])
   expect(room.reducers[0]!.reducedBytes).toBe(2 * once)
 })
 

@@ -99,5 +99,10 @@ function bind({ byName }: FlatParameters, layers: number): { wte: Parameter; wpe
       mlpOut: layer(`${at}.mlp.c_proj`),
     }
   })
-  return { wte: parameter('transformer.wte.weight'), wpe: parameter('transformer.wpe.weight'), blocks, finalNorm: layer('transformer.ln_f') }
+  return {
+    wte: parameter('transformer.wte.weight'),
+    wpe: parameter('transformer.wpe.weight'),
+    blocks,
+    finalNorm: layer('transformer.ln_f'),
+  }
 }

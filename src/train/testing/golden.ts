@@ -56,7 +56,15 @@ export function goldenTensors(name: 'model' | 'grads' | 'logits'): Map<string, N
   const header: Record<string, { shape: number[]; data_offsets: [number, number] }> = JSON.parse(file.toString('utf8', 8, start))
   const entries = Object.entries(header).filter(([key]) => key !== '__metadata__')
   return new Map(
-    entries.map(([key, { shape, data_offsets: [from, to] }]) => [key, { shape, values: new Float32Array(new Uint8Array(file.subarray(start + from, start + to)).buffer) }]),
+    entries.map(
+      ([
+        key,
+        {
+          shape,
+          data_offsets: [from, to],
+        },
+      ]) => [key, { shape, values: new Float32Array(new Uint8Array(file.subarray(start + from, start + to)).buffer) }],
+    ),
   )
 }
 
