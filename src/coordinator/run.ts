@@ -84,6 +84,8 @@ export class Run {
   #fruitless = 0
   #timer: ReturnType<typeof setTimeout> | null = null
   #minimumRanks = 1
+  /** Windows after which a text was asked for that has not come. */
+  readonly #writing = new Set<number>()
 
   constructor(settings: RunSettings, listener: RunListener) {
     this.#settings = settings
@@ -163,7 +165,9 @@ export class Run {
         this.#evaluations.hear(message.id, peer, message.lossSum, message.items)
         return
       case 'generated':
+        if (!this.#writing.delete(message.id)) return
         this.#listener.generated(message.id, message.ids)
+        this.#checkOver()
         return
       case 'failed':
         this.#failed(entry, message)
@@ -262,6 +266,7 @@ export class Run {
     this.#settleOutstanding(update)
     this.#listener.rewound(update)
     for (const { id, microBatches } of this.#evaluations.restart(this.#members)) this.#sendEvaluate(id, microBatches)
+    for (const window of this.#writing) this.#generate(window)
     this.#pump()
     this.#checkOver()
   }
@@ -308,6 +313,7 @@ export class Run {
   }
 
   #generate(update: number): void {
+    this.#writing.add(update)
     this.#memberEntries().at(-1)?.rank.send({ type: 'generate', id: update, seed: update, ...this.#settings.generate })
   }
 
@@ -339,7 +345,7 @@ export class Run {
 
   #checkOver(): void {
     const allDone = this.#stopping || this.#next >= this.#settings.totalUpdates
-    if (this.#stage === 'running' && allDone && this.#outstanding.size === 0 && this.#evaluations.settled) this.#over()
+    if (this.#stage === 'running' && allDone && this.#outstanding.size === 0 && this.#evaluations.settled && this.#writing.size === 0) this.#over()
   }
 
   #over(): void {

@@ -6,7 +6,7 @@ const record = (step: number, loss: number): StepRecord => ({ step, loss, grad_n
 
 describe('curves', () => {
   it('smooth a constant into itself from the first value on', () => {
-    expect(smooth([3, 3, 3])).toEqual([3, 3, 3])
+    for (const value of smooth([3, 3, 3])) expect(value).toBeCloseTo(3, 12)
   })
   it('leave a gap where a loss is not a number', () => {
     expect(smooth([2, Number.NaN, 2])).toEqual([2, null, 2])
