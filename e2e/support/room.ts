@@ -1,20 +1,8 @@
 import { type Browser, type BrowserContext, type Page, chromium } from '@playwright/test'
-import { findBrowser } from '../../src/cli/find-browser.mjs'
+import { CHROMIUM_ARGS, findBrowser } from '../../src/cli/find-browser.mjs'
 import type { CliEvent } from '../../src/protocol/cli-events.ts'
 import type { EvaluationRecord, StepRecord } from '../../src/protocol/step-record.ts'
 import { type RunningServer, startServer } from '../../src/server/serve.ts'
-
-/** Chromium with WebGPU on SwiftShader and nothing that calls home. */
-export const CHROMIUM_ARGS = [
-  '--no-sandbox',
-  '--disable-quic',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-  '--enable-unsafe-webgpu',
-  '--use-webgpu-adapter=swiftshader',
-]
 
 export async function launchBrowser(): Promise<Browser> {
   return chromium.launch({ executablePath: await findBrowser(), args: CHROMIUM_ARGS })
@@ -74,11 +62,21 @@ function waitFor<T extends CliEvent['type']>(events: readonly CliEvent[], waiter
   })
 }
 
-/** Opens a joining tab and lets it join. */
+/** Opens a joining tab that joins without a click, as the command line's do. */
+export async function openRankTab(context: BrowserContext, inviteUrl: string, name: string): Promise<Page> {
+  const page = await context.newPage()
+  const url = new URL(inviteUrl)
+  url.searchParams.set('auto', '1')
+  url.searchParams.set('name', name)
+  await page.goto(url.href)
+  return page
+}
+
+/** Opens a joining tab and lets it join as a person does. */
 export async function joinRoom(context: BrowserContext, inviteUrl: string, name: string): Promise<Page> {
   const page = await context.newPage()
   await page.goto(inviteUrl)
-  await page.getByLabel(/name/i).fill(name)
-  await page.getByRole('button', { name: /join/i }).click()
+  await page.getByLabel(/your name/i).fill(name)
+  await page.getByRole('button', { name: 'Join', exact: true }).click()
   return page
 }

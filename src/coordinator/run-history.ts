@@ -36,6 +36,7 @@ export class RunHistory {
       ranks,
       tokens_per_second: (report.numItems * this.#tokensPerItem * 1000) / sinceLastMs,
       elapsed_ms: elapsed,
+      ...(report.stateHash ? { state_hash: report.stateHash } : {}),
     }
     this.records = [...this.records, record]
     this.#windows.push(report.update)

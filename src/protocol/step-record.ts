@@ -16,6 +16,8 @@ export interface StepRecord {
   readonly tokens_per_second: number
   /** Milliseconds since the run started, at the end of this update. */
   readonly elapsed_ms: number
+  /** Hex SHA-256 of parameters and optimizer state, equal on all ranks; on updates that hash_every asks for. */
+  readonly state_hash?: string
 }
 
 export interface EvaluationRecord {
