@@ -5,10 +5,8 @@ import { sourceHash } from './src/cli/source-hash.mjs'
 export default defineConfig({
   define: { __BUILD_HASH__: JSON.stringify(sourceHash()) },
   resolve: {
-    alias: {
-      // The package's plain entry needs Node's globals; this is its own browser bundle.
-      'simple-peer': 'simple-peer/simplepeer.min.js',
-    },
+    // The package's plain entry needs Node's globals; this is its own browser bundle.
+    alias: [{ find: /^simple-peer$/, replacement: 'simple-peer/simplepeer.min.js' }],
   },
   build: {
     outDir: 'dist/web',

@@ -1,5 +1,5 @@
 import type { Member } from '../protocol/room-messages.ts'
-import { type OpenedPeer, openPeer } from '../transport/peer-connection.ts'
+import { canTransferChannels, type OpenedPeer, openPeer } from '../transport/peer-connection.ts'
 import type { Signalling } from '../transport/signalling.ts'
 
 export interface NeighbourPorts {
@@ -17,6 +17,7 @@ export class NeighbourLinks {
   readonly #self: string
   readonly #connectDeadlineMs: number
   readonly #ports: NeighbourPorts
+  readonly #transferable = canTransferChannels()
   readonly #open = new Map<number, OpenedPeer[]>()
 
   constructor(signalling: Signalling, self: string, connectDeadlineMs: number, ports: NeighbourPorts) {
@@ -52,7 +53,7 @@ export class NeighbourLinks {
       iceServers: [],
       connectDeadlineMs: this.#connectDeadlineMs,
       maxBlobBytes: 0,
-      bulk: (body) => this.#ports.attach(generation, member.peer, body),
+      bulk: { transferable: this.#transferable, take: (body) => this.#ports.attach(generation, member.peer, body) },
     })
     opened.ready.catch((cause: unknown) => {
       if (this.#open.has(generation)) this.#ports.failed(generation, `No connection to ${member.name}: ${cause instanceof Error ? cause.message : String(cause)}`)

@@ -7,7 +7,7 @@ import { browserName } from './browser-name.ts'
 import { NeighbourLinks } from './neighbour-links.ts'
 import type { RankPhase, RankView } from './rank-view.ts'
 import { keepAwake } from './wake-lock.ts'
-import { type WorkerHandle, callback, openRankWorker, moved } from './worker-bridge.ts'
+import { callback, moved, movedBody, openRankWorker, type WorkerHandle } from './worker-bridge.ts'
 
 /** How long a visitor waits for a coordinator before the page says that the room is empty; it goes on waiting. */
 const ROOM_SILENCE_MS = 6_000
@@ -96,7 +96,7 @@ class RankClient implements RankView {
     const signalling = await this.#settings.openSignalling()
     this.#signalling = signalling
     this.#neighbours = new NeighbourLinks(signalling, this.#settings.peer, CONNECT_DEADLINE_MS, {
-      attach: (generation, peer, body) => void this.#worker?.api.attach(generation, peer, body),
+      attach: (generation, peer, body) => void this.#worker?.api.attach(generation, peer, movedBody(body)),
       failed: (generation, cause) => this.#send({ type: 'failed', generation, update: null, cause, fatal: false }),
     })
     const silence = setTimeout(() => {
