@@ -11,11 +11,11 @@ const CONNECT_DEADLINE_MS = 5_000
  * The client library is loaded when it is needed. @throws when the broker does not answer in time.
  */
 export async function mqttCarrier(url: string, room: string, self: string): Promise<Carrier> {
-  const { connectAsync } = await import('mqtt')
+  const { default: mqtt } = await import('mqtt') // its browser bundle has no named exports
   const base = `room/${room}`
   const own = `${base}/peer/${self}`
-  const client = await connectAsync(url, {
-    protocolVersion: 5,
+  const client = await mqtt.connectAsync(url, {
+    protocolVersion: 4, // the version that every broker speaks
     clientId: self,
     clean: true,
     keepalive: KEEPALIVE_S,
@@ -40,7 +40,7 @@ class MqttCarrier implements Carrier {
     this.#base = base
     this.#own = own
     this.#self = self
-    client.on('message', (topic, payload) => this.#hear(topic, new Uint8Array(payload)))
+    client.on('message', (topic, payload) => this.#hear(topic, payload.toString()))
     // The Last Will has cleared the presence when a connection broke: show it again.
     client.on('connect', () => void this.#announce())
     // The client goes on by itself; without a listener an error would be uncaught.
@@ -54,7 +54,7 @@ class MqttCarrier implements Carrier {
   }
 
   send(to: string, sealed: Uint8Array<ArrayBuffer>): void {
-    this.#client.publish(`${this.#base}/to/${to}/${this.#self}`, asBuffer(sealed), { qos: 1 })
+    this.#client.publish(`${this.#base}/to/${to}/${this.#self}`, toBase64(sealed), { qos: 1 })
   }
 
   close(): void {
@@ -63,17 +63,28 @@ class MqttCarrier implements Carrier {
   }
 
   async #announce(): Promise<void> {
-    if (this.#shown) await this.#client.publishAsync(this.#own, asBuffer(this.#shown), { qos: 1, retain: true })
+    if (this.#shown) await this.#client.publishAsync(this.#own, toBase64(this.#shown), { qos: 1, retain: true })
   }
 
-  #hear(topic: string, payload: Uint8Array<ArrayBuffer>): void {
+  #hear(topic: string, text: string): void {
     const [kind, first = '', second = ''] = topic.slice(this.#base.length + 1).split('/')
+    const payload = fromBase64(text)
+    if (!payload) return
     if (kind === 'peer') this.onPresence?.(first, payload.byteLength === 0 ? null : payload)
     if (kind === 'to') this.onMessage?.(second, payload)
   }
 }
 
-/** mqtt's types ask for a Buffer; any Uint8Array will do. */
-function asBuffer(bytes: Uint8Array): Buffer {
-  return bytes as Buffer
+/** Text, because the client's browser bundle takes only its own Buffer for bytes. */
+function toBase64(bytes: Uint8Array): string {
+  return btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''))
+}
+
+/** @returns null for what is not base64. */
+function fromBase64(text: string): Uint8Array<ArrayBuffer> | null {
+  try {
+    return Uint8Array.from(atob(text), (character) => character.charCodeAt(0))
+  } catch {
+    return null // anyone may publish anything on a public broker
+  }
 }
