@@ -39,18 +39,18 @@ class CompositeSignalling implements Signalling {
 
   #hear(medium: Signalling, peer: string, presence: Presence | null): void {
     const by = this.#seen.get(peer) ?? new Map<Signalling, Presence>()
-    const before = latest(by)
-    if (presence) by.set(medium, presence)
-    else by.delete(medium)
-    if (by.size > 0) this.#seen.set(peer, by)
-    else this.#seen.delete(peer)
-    const after = presence ?? latest(by)
-    if (after?.session !== before?.session) this.onPeer?.(peer, after)
-    // A goodbye on one medium is a goodbye, though another has not heard it yet; the listener decides what it is worth.
-    else if (presence === null && before) this.onPeer?.(peer, null)
+    const before = [...by.values()].at(-1) ?? null
+    if (presence === null) {
+      // A goodbye on one medium is a goodbye, though another has not heard it yet; the listener decides what it is worth.
+      // Everything is forgotten, so that whoever shows up again is news again.
+      this.#seen.delete(peer)
+      if (before) this.onPeer?.(peer, null)
+      return
+    }
+    // The newest word comes last.
+    by.delete(medium)
+    by.set(medium, presence)
+    this.#seen.set(peer, by)
+    if (presence.session !== before?.session) this.onPeer?.(peer, presence)
   }
-}
-
-function latest(by: ReadonlyMap<Signalling, Presence>): Presence | null {
-  return [...by.values()].at(-1) ?? null
 }

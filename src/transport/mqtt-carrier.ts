@@ -42,7 +42,7 @@ class MqttCarrier implements Carrier {
     this.#self = self
     client.on('message', (topic, payload) => this.#hear(topic, payload.toString()))
     // The Last Will has cleared the presence when a connection broke: show it again.
-    client.on('connect', () => void this.#announce())
+    client.on('connect', () => this.#announceAgain())
     // The client goes on by itself; without a listener an error would be uncaught.
     client.on('error', () => {})
   }
@@ -58,6 +58,7 @@ class MqttCarrier implements Carrier {
   }
 
   close(): void {
+    this.#shown = null
     this.#client.publish(this.#own, '', { qos: 0, retain: true })
     this.#client.end()
   }
@@ -66,10 +67,16 @@ class MqttCarrier implements Carrier {
     if (this.#shown) await this.#client.publishAsync(this.#own, toBase64(this.#shown), { qos: 1, retain: true })
   }
 
+  #announceAgain(): void {
+    this.#announce().catch(() => {}) // the connection has broken again; the next one announces
+  }
+
   #hear(topic: string, text: string): void {
     const [kind, first = '', second = ''] = topic.slice(this.#base.length + 1).split('/')
     const payload = fromBase64(text)
     if (!payload) return
+    // The will of a connection that broke may arrive after the next one has announced this peer.
+    if (kind === 'peer' && first === this.#self && payload.byteLength === 0) this.#announceAgain()
     if (kind === 'peer') this.onPresence?.(first, payload.byteLength === 0 ? null : payload)
     if (kind === 'to') this.onMessage?.(second, payload)
   }

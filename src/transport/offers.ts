@@ -5,14 +5,24 @@ import type { Signalling } from './signalling.ts'
 export interface Offers {
   send(to: string, session: string, signal: unknown): void
   /** @returns a function that stops listening. What came for the session before is delivered at once. */
-  listen(from: string, session: string, receive: (signal: unknown) => void): () => void
+  listen(from: string, session: string, receive: (signal: ConnectionSignal) => void): () => void
 }
 
 /** Signals that come before this side has opened its end are kept, so many and so long. */
 const MAX_EARLY = 256
 const EARLY_MS = 30_000
 
-const envelope = v.object({ session: v.pipe(v.string(), v.maxLength(200)), signal: v.unknown() })
+const text = v.pipe(v.string(), v.maxLength(2_000))
+const candidate = v.object({ candidate: text, sdpMid: v.nullish(text), sdpMLineIndex: v.nullish(v.number()) })
+/** What simple-peer says to its counterpart; it would end the connection over anything else. */
+const signalSchema = v.variant('type', [
+  v.object({ type: v.picklist(['offer', 'answer']), sdp: v.pipe(v.string(), v.maxLength(65_536)) }),
+  v.object({ type: v.literal('candidate'), candidate }),
+  v.object({ type: v.literal('renegotiate'), renegotiate: v.literal(true) }),
+])
+const envelope = v.object({ session: v.pipe(v.string(), v.maxLength(200)), signal: signalSchema })
+
+export type ConnectionSignal = v.InferOutput<typeof signalSchema>
 
 /** One dispatcher for each signalling, however many connections use it. */
 const dispatchers = new WeakMap<Signalling, Dispatcher>()
@@ -27,8 +37,8 @@ export function offersOf(signalling: Signalling): Offers {
 
 class Dispatcher implements Offers {
   readonly #signalling: Signalling
-  readonly #listeners = new Map<string, (signal: unknown) => void>()
-  #early: { readonly key: string; readonly signal: unknown; readonly atMs: number }[] = []
+  readonly #listeners = new Map<string, (signal: ConnectionSignal) => void>()
+  #early: { readonly key: string; readonly signal: ConnectionSignal; readonly atMs: number }[] = []
 
   constructor(signalling: Signalling) {
     this.#signalling = signalling
@@ -39,7 +49,7 @@ class Dispatcher implements Offers {
     this.#signalling.send(to, { session, signal })
   }
 
-  listen(from: string, session: string, receive: (signal: unknown) => void): () => void {
+  listen(from: string, session: string, receive: (signal: ConnectionSignal) => void): () => void {
     const key = `${from} ${session}`
     this.#listeners.set(key, receive)
     const mine = this.#early.filter((early) => early.key === key)

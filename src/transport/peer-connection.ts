@@ -4,13 +4,11 @@ import { deferred } from '../base/deferred.ts'
 import { type ControlLink, controlLink } from './control-link.ts'
 import { LinkBase, ROOM_BYTES } from './link-base.ts'
 import { forwardChannel } from './port-link.ts'
-import { offersOf } from './offers.ts'
+import { type ConnectionSignal, offersOf } from './offers.ts'
 import type { Signalling } from './signalling.ts'
 
 /** Channel id of the bulk channel; both sides create it, so it needs no negotiation. */
 const BULK_ID = 1000
-/** simple-peer's stream gives its room back at intervals; this looks sooner. */
-const POLL_MS = 4
 
 export interface OpenPeerOptions {
   readonly signalling: Signalling
@@ -49,7 +47,8 @@ interface Inside {
 /** Connects to `remote`; the only door to simple-peer. */
 export function openPeer(options: OpenPeerOptions): OpenedPeer {
   const { signalling, remote, initiator, session, iceServers, bulk } = options
-  const peer = new SimplePeer({ initiator, trickle: true, config: { iceServers: [...iceServers] } })
+  // Without objectMode its stream may merge two messages into one.
+  const peer = new SimplePeer({ initiator, trickle: true, objectMode: true, config: { iceServers: [...iceServers] } })
   const inside = peer as unknown as Inside
   if (bulk) handOver(inside._pc.createDataChannel('bulk', { negotiated: true, id: BULK_ID }), bulk)
   const link = new PeerLink(peer, inside, remote)
@@ -92,9 +91,8 @@ function handOver(channel: RTCDataChannel, { transferable, take }: BulkTaker): v
   take(port2)
 }
 
-function accept(peer: Instance, signal: unknown): void {
-  if (peer.destroyed || typeof signal !== 'object' || signal === null) return
-  peer.signal(signal as SignalData)
+function accept(peer: Instance, signal: ConnectionSignal): void {
+  if (!peer.destroyed) peer.signal(signal as SignalData)
 }
 
 function whenConnected(peer: Instance, { _pc }: Inside, { remote, connectDeadlineMs }: OpenPeerOptions, stop: () => void): Promise<void> {
@@ -131,8 +129,13 @@ class PeerLink extends LinkBase {
     super(name)
     this.#peer = peer
     this.#inside = inside
-    peer.on('connect', () => this.wake())
-    peer.on('data', (data: Uint8Array) => this.deliver(new Uint8Array(data)))
+    peer.on('connect', () => {
+      // Its threshold is simple-peer's, 64 KiB: exactly the room that is wanted. Timers would stop in a hidden tab.
+      inside._channel?.addEventListener('bufferedamountlow', () => this.wake())
+      this.wake()
+    })
+    // Text is no piece; an empty one is counted as garbage.
+    peer.on('data', (data: unknown) => this.deliver(data instanceof Uint8Array ? new Uint8Array(data) : new Uint8Array(0)))
     peer.on('error', (cause) => {
       this.#error = cause.message
     })
@@ -145,7 +148,6 @@ class PeerLink extends LinkBase {
 
   protected transmit(frame: Uint8Array): void {
     this.#peer.send(frame)
-    if (!this.roomy()) this.#wakeSoon()
   }
 
   protected roomy(): boolean {
@@ -153,12 +155,4 @@ class PeerLink extends LinkBase {
   }
 
   protected shut(): void {}
-
-  #wakeSoon(): void {
-    setTimeout(() => {
-      this.wake()
-      if (this.open && !this.roomy()) this.#wakeSoon()
-    }, POLL_MS)
-  }
 }
-

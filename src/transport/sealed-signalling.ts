@@ -11,12 +11,16 @@ export interface Carrier {
   close(): void
 }
 
-/** Signalling over a carrier with every payload sealed (J3); what does not open is dropped. */
-export function sealedSignalling(self: string, room: string, crypto: RoomCrypto, carrier: Carrier): Signalling {
+/** Peers stand in topics, and everything that names one was written by a stranger until it is opened. */
+const PEER_PATTERN = /^[A-Za-z0-9-]{1,64}$/
+
+/** Signalling over a carrier with every payload sealed (J3); what does not open is dropped and counted (J6). */
+export function sealedSignalling(self: string, room: string, crypto: RoomCrypto, carrier: Carrier): Signalling & { readonly dropped: number } {
   return new SealedSignalling(self, room, crypto, carrier)
 }
 
 class SealedSignalling implements Signalling {
+  dropped = 0
   readonly self: string
   onPeer: Signalling['onPeer'] = null
   onMessage: Signalling['onMessage'] = null
@@ -32,8 +36,8 @@ class SealedSignalling implements Signalling {
     this.#room = room
     this.#crypto = crypto
     this.#carrier = carrier
-    carrier.onPresence = (peer, sealed) => this.#receive(() => this.#presence(peer, sealed))
-    carrier.onMessage = (from, sealed) => this.#receive(() => this.#message(from, sealed))
+    carrier.onPresence = (peer, sealed) => this.#receive(peer, () => this.#presence(peer, sealed))
+    carrier.onMessage = (from, sealed) => this.#receive(from, () => this.#message(from, sealed))
   }
 
   async join(presence: Presence): Promise<void> {
@@ -41,9 +45,9 @@ class SealedSignalling implements Signalling {
   }
 
   send(to: string, payload: unknown): void {
-    this.#outgoing = this.#outgoing.then(async () => {
-      this.#carrier.send(to, await this.#crypto.seal(payload, this.#context(this.self, to)))
-    })
+    this.#outgoing = this.#outgoing
+      .then(async () => this.#carrier.send(to, await this.#crypto.seal(payload, this.#context(this.self, to))))
+      .catch(() => {}) // the carrier has closed; what cannot be sent is lost, as on any network
   }
 
   close(): void {
@@ -51,19 +55,28 @@ class SealedSignalling implements Signalling {
   }
 
   async #presence(peer: string, sealed: Uint8Array<ArrayBuffer> | null): Promise<void> {
-    if (peer === this.self) return
     if (sealed === null) return this.onPeer?.(peer, null)
     const presence = parsePresence(await this.#crypto.open(sealed, this.#context('presence', peer)))
     if (presence) this.onPeer?.(peer, presence)
+    else this.dropped++
   }
 
   async #message(from: string, sealed: Uint8Array<ArrayBuffer>): Promise<void> {
     const payload = await this.#crypto.open(sealed, this.#context(from, this.self))
-    if (payload !== undefined) this.onMessage?.(from, payload)
+    if (payload === undefined) this.dropped++
+    else this.onMessage?.(from, payload)
   }
 
-  #receive(work: () => Promise<void>): void {
-    this.#incoming = this.#incoming.then(work)
+  #receive(peer: string, work: () => Promise<void>): void {
+    if (peer === this.self) return
+    if (!PEER_PATTERN.test(peer)) {
+      this.dropped++
+      return
+    }
+    // One message that upsets its reader must not end the reading of all others.
+    this.#incoming = this.#incoming.then(work).catch(() => {
+      this.dropped++
+    })
   }
 
   #context(from: string, to: string): string {

@@ -46,9 +46,9 @@ function Row({ rank }: { readonly rank: RankRow }) {
       <td data-label="Time">
         {shares ? (
           <span class="shares" role="img" aria-label={`computing ${percent(shares.computing)}, waiting ${percent(shares.waiting)}, stepping ${percent(shares.stepping)}`}>
-            <span style={{ width: percent(shares.computing) }} />
-            <span style={{ width: percent(shares.waiting) }} />
-            <span style={{ width: percent(shares.stepping) }} />
+            <span style={{ width: `${shares.computing * 100}%` }} />
+            <span style={{ width: `${shares.waiting * 100}%` }} />
+            <span style={{ width: `${shares.stepping * 100}%` }} />
           </span>
         ) : (
           '–'
