@@ -33,7 +33,7 @@ test('from consent to the model at home: two tabs, pressed by hand', async () =>
   const context = await browser.newContext({ acceptDownloads: true })
   const room = await openCoordinator(context, server.url, { preset: 'tiny', max_steps: 6, eval_steps: 3, sample_every: 3, logging_steps: 2 })
   const { page } = room
-  const invite = await page.getByLabel('Invitation link').inputValue()
+  const invite = await page.getByRole('textbox', { name: 'Invitation link' }).inputValue()
   const guest = await joinRoom(context, invite, 'Guest')
   await expect(page.getByRole('row', { name: /Guest/ })).toContainText('ready')
   await expect(page.getByRole('row', { name: /this tab/ })).toContainText('ready')

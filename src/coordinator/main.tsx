@@ -25,7 +25,7 @@ declare global {
 }
 
 /** Query parameters of the page itself; all others are options. */
-const PAGE_PARAMETERS = ['cli', 'ranks', 'compute_here'] as const
+const PAGE_PARAMETERS = ['cli', 'ranks', 'compute_here', 'text'] as const
 
 const host = document.getElementById('app')
 if (!host) throw new Error('Cannot show the page: the element #app is missing')
@@ -70,7 +70,7 @@ async function open(chosen: TrainingOptions, into: HTMLElement): Promise<void> {
   render(<CoordinatorApp session={session} preflight={items} ownUrl={ownUrl} />, into)
   await session.announce()
   if (query.get('cli') === '1') automate(session, Number(query.get('ranks') ?? '1'))
-  await session.useBook()
+  if (query.get('text') !== 'file') await session.useBook()
 }
 
 /** The invitation with page parameters before the fragment. */

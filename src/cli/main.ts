@@ -1,0 +1,85 @@
+import { Command, CommanderError, Option } from 'commander'
+import { type OptionField, type OptionGroup, OptionError, optionFields } from '../protocol/options.ts'
+import { resolveOptions } from '../protocol/presets.ts'
+import { serve } from './serve-command.ts'
+import { train } from './train-command.ts'
+
+/** Exit codes: 0 done, 1 failed, 2 the command line does not make sense. */
+const EXIT_FAILED = 1
+const EXIT_USAGE = 2
+
+const GROUPS: Readonly<Record<OptionGroup, string>> = {
+  run: 'Run',
+  data: 'Data',
+  model: 'Model',
+  optimizer: 'Optimizer',
+  schedule: 'Learning-rate schedule',
+  evaluation: 'Evaluation',
+  samples: 'Generated text',
+  ranks: 'Ranks and ring',
+}
+
+/** Options of the commands themselves; all others go through the schema of run options. */
+interface TrainFlags {
+  readonly ranks: string
+  readonly train_file?: string
+  readonly overwrite_output_dir?: boolean
+}
+
+/** Runs a command line. Ends the process with a sentence when it fails. */
+export async function main(argv: readonly string[]): Promise<void> {
+  try {
+    await program().parseAsync([...argv], { from: 'user' })
+  } catch (cause) {
+    if (cause instanceof CommanderError) return exit(cause.exitCode === 0 ? 0 : EXIT_USAGE)
+    process.stderr.write(`${cause instanceof Error ? cause.message : String(cause)}\n`)
+    exit(cause instanceof OptionError ? EXIT_USAGE : EXIT_FAILED)
+  }
+}
+
+function exit(code: number): void {
+  process.exit(code)
+}
+
+function program(): Command {
+  const root = new Command('tabring').description('Train a language model across browser tabs').exitOverride()
+  root
+    .command('serve')
+    .description('serve the coordinator page with its broker')
+    .option('--port <number>', 'port to listen on', '5173')
+    .option('--host', 'listen on the network too, not only on this computer')
+    .action(({ port, host }: { port: string; host?: boolean }) => serve({ port: wholeNumber('port', port, 0, 65_535), host: host ?? false }))
+  root.addCommand(trainCommand())
+  return root
+}
+
+function trainCommand(): Command {
+  const command = new Command('train')
+    .description('train in headless tabs and write the model folder')
+    .option('--ranks <number>', 'tabs that train', '2')
+    .option('--train_file <path>', 'text to train on instead of the bundled book')
+    .option('--overwrite_output_dir', 'write into output_dir although it holds something')
+    .exitOverride()
+  for (const field of optionFields) command.addOption(commandOption(field))
+  return command.action(async (all: TrainFlags & Record<string, unknown>) => {
+    const { ranks, train_file, overwrite_output_dir, ...raw } = all
+    await train({
+      ranks: wholeNumber('ranks', ranks, 1, 64),
+      trainFile: train_file ?? null,
+      overwrite: overwrite_output_dir ?? false,
+      options: resolveOptions(raw),
+    })
+  })
+}
+
+/** The names are HF's, with underscores; commander would make camels of dashes only. */
+function commandOption({ name, help, allowed, group, default: fallback }: OptionField): Option {
+  const about = `${help} Need ${allowed}.${fallback === null ? '' : ` Default without a preset: ${fallback}.`}`
+  return new Option(`--${name} <value>`, about).helpGroup(`${GROUPS[group]}:`)
+}
+
+function wholeNumber(name: string, text: string, min: number, max: number): number {
+  const value = Number(text)
+  if (!Number.isInteger(value) || value < min || value > max) throw new OptionError(name, text, { allowed: `a whole number from ${min} to ${max}` })
+  return value
+}
