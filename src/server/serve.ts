@@ -27,7 +27,12 @@ export async function startServer({ port, host, webRoot }: ServeOptions): Promis
   if (!existsSync(join(webRoot, 'index.html'))) throw new Error(`Cannot serve ${webRoot}: it has no index.html, need a build`)
   const server = createServer(staticFiles(webRoot))
   const broker = await attachBroker(server)
-  await listen(server, port, host)
+  try {
+    await listen(server, port, host)
+  } catch (cause) {
+    await broker.close()
+    throw cause
+  }
   const address = server.address()
   const taken = typeof address === 'object' && address ? address.port : port
   return {
