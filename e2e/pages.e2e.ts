@@ -51,7 +51,16 @@ test('from consent to the model at home: two tabs, pressed by hand', async () =>
   await page.getByRole('button', { name: 'Save model' }).click()
   const files = unzipFiles(await readFile(await (await download).path()))
   const names = files.map(({ name }) => name.replace(/^.*\//, '')).sort()
-  expect(names).toEqual(['README.md', 'config.json', 'generation_config.json', 'model.safetensors', 'tokenizer.json', 'tokenizer_config.json', 'trainer_state.json', 'training_args.json'])
+  expect(names).toEqual([
+    'README.md',
+    'config.json',
+    'generation_config.json',
+    'model.safetensors',
+    'tokenizer.json',
+    'tokenizer_config.json',
+    'trainer_state.json',
+    'training_args.json',
+  ])
   const { config, tensors, tokenizerFiles } = readModelFolder(files)
   expect(tensors.get('transformer.wte.weight')?.shape).toEqual([config['vocab_size'], 32])
   if (!tokenizerFiles) throw new Error('the folder has no tokenizer')
@@ -64,7 +73,10 @@ test('from consent to the model at home: two tabs, pressed by hand', async () =>
 })
 
 for (const scheme of ['light', 'dark'] as const) {
-  for (const [device, viewport] of [['desktop', { width: 1280, height: 900 }], ['phone', { width: 360, height: 740 }]] as const) {
+  for (const [device, viewport] of [
+    ['desktop', { width: 1280, height: 900 }],
+    ['phone', { width: 360, height: 740 }],
+  ] as const) {
     test(`both pages pass axe and fit a ${device} in ${scheme}`, async () => {
       const context = await browser.newContext({ colorScheme: scheme, viewport })
       const room = await openCoordinator(context, server.url, { preset: 'tiny', max_steps: 2, eval_strategy: 'no', sample_every: 0, cli: 1, ranks: 1 })

@@ -47,7 +47,12 @@ export async function openCoordinator(context: BrowserContext, base: string, opt
   }
 }
 
-function waitFor<T extends CliEvent['type']>(events: readonly CliEvent[], waiters: Set<() => void>, type: T, match: (event: Extract<CliEvent, { type: T }>) => boolean): Promise<Extract<CliEvent, { type: T }>> {
+function waitFor<T extends CliEvent['type']>(
+  events: readonly CliEvent[],
+  waiters: Set<() => void>,
+  type: T,
+  match: (event: Extract<CliEvent, { type: T }>) => boolean,
+): Promise<Extract<CliEvent, { type: T }>> {
   return new Promise((resolve, reject) => {
     const look = (): void => {
       const found = events.find((event): event is Extract<CliEvent, { type: T }> => event.type === type && match(event as Extract<CliEvent, { type: T }>))

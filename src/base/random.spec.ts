@@ -67,8 +67,6 @@ describe('normalArray', () => {
 
   it('gives the bits that runs of the past started from', () => {
     const bytes = new Uint8Array(normalArray(42, 'transformer.h.0.attn.c_attn.weight', 10_000, 0.02).buffer)
-    expect(createHash('sha256').update(bytes).digest('hex')).toMatchInlineSnapshot(
-      `"96147d35412883133225cc47397542603ca870bd25dcf9f2fd5f0beb1ba26732"`,
-    )
+    expect(createHash('sha256').update(bytes).digest('hex')).toMatchInlineSnapshot(`"96147d35412883133225cc47397542603ca870bd25dcf9f2fd5f0beb1ba26732"`)
   })
 })

@@ -5,10 +5,7 @@ const LAYER_NORM_EPSILON = 1e-5
 const INITIALIZER_RANGE = 0.02
 
 /** config.json of the GPT-2 that the options describe. There is no dropout, and no token that begins or ends a text. */
-export function gpt2ConfigJson(
-  options: Pick<TrainingOptions, 'block_size' | 'n_embd' | 'n_head' | 'n_inner' | 'n_layer'>,
-  vocabSize: number,
-): Record<string, unknown> {
+export function gpt2ConfigJson(options: Pick<TrainingOptions, 'block_size' | 'n_embd' | 'n_head' | 'n_inner' | 'n_layer'>, vocabSize: number): Record<string, unknown> {
   return {
     activation_function: 'gelu_new',
     add_cross_attention: false,
@@ -43,13 +40,8 @@ export function gpt2ConfigJson(
 }
 
 /** generation_config.json: samples as the run's own generated texts did. */
-export function generationConfigJson(
-  options: Pick<TrainingOptions, 'block_size' | 'sample_temperature' | 'sample_top_k'>,
-): Record<string, unknown> {
-  const sampling =
-    options.sample_temperature > 0
-      ? { do_sample: true, temperature: options.sample_temperature, top_k: options.sample_top_k }
-      : { do_sample: false }
+export function generationConfigJson(options: Pick<TrainingOptions, 'block_size' | 'sample_temperature' | 'sample_top_k'>): Record<string, unknown> {
+  const sampling = options.sample_temperature > 0 ? { do_sample: true, temperature: options.sample_temperature, top_k: options.sample_top_k } : { do_sample: false }
   return { ...sampling, max_length: options.block_size }
 }
 

@@ -72,11 +72,7 @@ describe('readModelFolder', () => {
 
   it.each([
     ['no config', (name: string) => name !== 'config.json', 'Cannot read the model folder: config.json is missing, need it'],
-    [
-      'no weights',
-      (name: string) => name !== 'model.safetensors',
-      'Cannot read the model folder: model.safetensors is missing, need it as one file',
-    ],
+    ['no weights', (name: string) => name !== 'model.safetensors', 'Cannot read the model folder: model.safetensors is missing, need it as one file'],
   ])('refuses a folder with %s', (_, keep, message) => {
     expect(() => readModelFolder(exported().filter(({ name }) => keep(name)))).toThrow(message)
   })
@@ -89,9 +85,7 @@ describe('readModelFolder', () => {
   it('refuses a damaged config and a second folder', () => {
     const files = exported().map((file) => (file.name === 'config.json' ? { ...file, bytes: Uint8Array.of(0x7b) } : file))
     expect(() => readModelFolder(files)).toThrow(/^Cannot read config.json: .*, need JSON$/)
-    expect(() => readModelFolder([...exported(), { name: 'b/config.json', bytes: new Uint8Array() }])).toThrow(
-      'two of its files have one name',
-    )
+    expect(() => readModelFolder([...exported(), { name: 'b/config.json', bytes: new Uint8Array() }])).toThrow('two of its files have one name')
   })
 })
 
@@ -159,9 +153,7 @@ describe('modelCard', () => {
     expect(card).toMatch(/^---\nlibrary_name: transformers\n/)
     expect(card).toContain('my\\|book.txt, 123,456 characters; the last 5 % held out')
     expect(card).toContain('| Training | 2 updates (0.5 epochs) on up to 2 ranks |')
-    expect(card).toContain(
-      '| Training loss | 2 nats per character in the last update |\n| Validation loss | 2.25 nats per character after update 2 |\n',
-    )
+    expect(card).toContain('| Training loss | 2 nats per character in the last update |\n| Validation loss | 2.25 nats per character after update 2 |\n')
     expect(card).toContain('AutoModelForCausalLM.from_pretrained')
   })
 

@@ -57,11 +57,9 @@ export function readModelFolder(files: readonly FolderFile[]): LoadedModel {
   if (byName.size < files.length) throw new Error('Cannot read the model folder: two of its files have one name, need a single folder')
   const config = requiredJson(byName, 'config.json')
   const weights = byName.get('model.safetensors')
-  if (!weights)
-    throw new Error(`Cannot read the model folder: model.safetensors is missing${insteadOfWeights(byName)}, need it as one file`)
+  if (!weights) throw new Error(`Cannot read the model folder: model.safetensors is missing${insteadOfWeights(byName)}, need it as one file`)
   const tensors: LoadedModel['tensors'] = new Map()
-  for (const [name, tensor] of readSafetensors(weights).tensors)
-    tensors.set(name, { shape: tensor.shape, values: floatValues(name, tensor) })
+  for (const [name, tensor] of readSafetensors(weights).tensors) tensors.set(name, { shape: tensor.shape, values: floatValues(name, tensor) })
   return { config, tensors, tokenizerFiles: tokenizerOf(byName) }
 }
 

@@ -5,8 +5,7 @@ import { type Dtype, dtypeBytes, isDtype } from './dtypes.ts'
 import { floatTensor, floatValues } from './float-tensors.ts'
 import { type RawTensor, readSafetensors, writeSafetensors } from './safetensors.ts'
 
-const golden = async (name: string): Promise<Uint8Array> =>
-  new Uint8Array(await readFile(new URL(`../../e2e/fixtures/golden/gpt2/${name}.safetensors`, import.meta.url)))
+const golden = async (name: string): Promise<Uint8Array> => new Uint8Array(await readFile(new URL(`../../e2e/fixtures/golden/gpt2/${name}.safetensors`, import.meta.url)))
 
 /** A file with any header text; `length` overrides the true length of the header. */
 function file(header: string, dataBytes = 0, length?: bigint): Uint8Array {
@@ -19,12 +18,10 @@ function file(header: string, dataBytes = 0, length?: bigint): Uint8Array {
 
 const DTYPES = ['F64', 'I64', 'U64', 'F32', 'I32', 'U32', 'F16', 'BF16', 'I16', 'U16', 'F8_E4M3', 'F8_E5M2', 'I8', 'U8', 'BOOL'] as const
 
-const anyTensor = fc
-  .tuple(fc.constantFrom(...DTYPES), fc.array(fc.integer({ min: 0, max: 4 }), { maxLength: 4 }))
-  .map(([dtype, shape]): RawTensor => {
-    const bytes = shape.reduce((product, length) => product * length, dtypeBytes(dtype))
-    return { dtype, shape, data: Uint8Array.from({ length: bytes }, (_, index) => (index * 37 + shape.length) % 256) }
-  })
+const anyTensor = fc.tuple(fc.constantFrom(...DTYPES), fc.array(fc.integer({ min: 0, max: 4 }), { maxLength: 4 })).map(([dtype, shape]): RawTensor => {
+  const bytes = shape.reduce((product, length) => product * length, dtypeBytes(dtype))
+  return { dtype, shape, data: Uint8Array.from({ length: bytes }, (_, index) => (index * 37 + shape.length) % 256) }
+})
 const anyTensors = fc
   .array(
     fc.tuple(
@@ -78,9 +75,7 @@ describe('writeSafetensors', () => {
   })
 
   it('refuses data that do not fill the shape', () => {
-    expect(() => writeSafetensors(new Map([['w', floatTensor(new Float32Array(5), [2, 3])]]))).toThrow(
-      'Cannot write tensor w: it has 20 bytes, need 24 for F32 of shape [2, 3]',
-    )
+    expect(() => writeSafetensors(new Map([['w', floatTensor(new Float32Array(5), [2, 3])]]))).toThrow('Cannot write tensor w: it has 20 bytes, need 24 for F32 of shape [2, 3]')
   })
 })
 
@@ -94,59 +89,27 @@ describe('readSafetensors refuses', () => {
     ['a header that is no JSON', file('{oops}'), 'its header is no JSON'],
     ['a header that is a list', file('[1]'), 'its header does not start with "{", need a JSON object'],
     ['a header that is not UTF-8', file('{"\u00e9":1}').map((byte) => (byte === 0xc3 ? 0xff : byte)), 'its header is not UTF-8'],
-    [
-      'a tensor that is there twice',
-      file(`{"w":${entry('U8', [1], [0, 1])},"\\u0077":${entry('U8', [1], [0, 1])}}`, 1),
-      'its header has "w" twice, need it once',
-    ],
-    [
-      'a key of an entry that is there twice',
-      file('{"w":{"dtype":"U8","shape":[1],"shape":[2],"data_offsets":[0,1]}}', 1),
-      'its header has "shape" twice, need it once',
-    ],
+    ['a tensor that is there twice', file(`{"w":${entry('U8', [1], [0, 1])},"\\u0077":${entry('U8', [1], [0, 1])}}`, 1), 'its header has "w" twice, need it once'],
+    ['a key of an entry that is there twice', file('{"w":{"dtype":"U8","shape":[1],"shape":[2],"data_offsets":[0,1]}}', 1), 'its header has "shape" twice, need it once'],
     ['metadata that are no strings', file('{"__metadata__":{"a":1}}'), 'its __metadata__ has 1 for a, need a string'],
     ['an entry that is no object', file('{"w":5}'), 'Cannot read tensor w: its entry is no object'],
     ['an unknown dtype', file(`{"w":${entry('F4', [2], [0, 1])}}`, 1), 'Cannot read tensor w: its dtype is "F4", need'],
-    [
-      'a dtype from the prototype',
-      file(`{"w":${entry('toString', [2], [0, 1])}}`, 1),
-      'Cannot read tensor w: its dtype is "toString", need',
-    ],
+    ['a dtype from the prototype', file(`{"w":${entry('toString', [2], [0, 1])}}`, 1), 'Cannot read tensor w: its dtype is "toString", need'],
     ['a negative length', file(`{"w":${entry('U8', [-1], [0, 1])}}`, 1), 'Cannot read tensor w: its shape is [-1], need'],
     ['a fractional length', file(`{"w":${entry('U8', [1.5], [0, 1])}}`, 1), 'Cannot read tensor w: its shape is [1.5], need'],
     ['too many dimensions', file(`{"w":${entry('U8', new Array(17).fill(1), [0, 1])}}`, 1), 'Cannot read tensor w: its shape is'],
-    [
-      'a shape that overflows',
-      file(`{"w":${entry('F32', [2 ** 40, 2 ** 40], [0, 4])}}`, 4),
-      'its shape [1099511627776, 1099511627776] has too many elements',
-    ],
+    ['a shape that overflows', file(`{"w":${entry('F32', [2 ** 40, 2 ** 40], [0, 4])}}`, 4), 'its shape [1099511627776, 1099511627776] has too many elements'],
     [
       'a shape of other size than its data',
       file(`{"w":${entry('F32', [2, 3], [0, 20])}}`, 20),
       'Cannot read tensor w: its data_offsets span 20 bytes, need 24 for F32 of shape [2, 3]',
     ],
-    [
-      'offsets that run backwards',
-      file(`{"w":${entry('U8', [1], [1, 0])}}`, 1),
-      'Cannot read tensor w: its data_offsets are [1, 0], need a begin and an end',
-    ],
+    ['offsets that run backwards', file(`{"w":${entry('U8', [1], [1, 0])}}`, 1), 'Cannot read tensor w: its data_offsets are [1, 0], need a begin and an end'],
     ['three offsets', file(`{"w":${entry('U8', [1], [0, 1, 2])}}`, 1), 'Cannot read tensor w: its data_offsets are [0, 1, 2]'],
     ['data beyond the file', file(`{"w":${entry('U8', [9], [0, 9])}}`, 5), 'Cannot read tensor w: it ends at byte 9, need at most 5'],
-    [
-      'overlapping tensors',
-      file(`{"a":${entry('U8', [4], [0, 4])},"b":${entry('U8', [4], [2, 6])}}`, 6),
-      'Cannot read tensor b: it begins at byte 2, need 4',
-    ],
-    [
-      'a hole between tensors',
-      file(`{"a":${entry('U8', [2], [0, 2])},"b":${entry('U8', [2], [4, 6])}}`, 6),
-      'Cannot read tensor b: it begins at byte 4, need 2',
-    ],
-    [
-      'bytes behind the last tensor',
-      file(`{"a":${entry('U8', [2], [0, 2])}}`, 3),
-      'its tensors end at byte 2, need 3, where the file ends',
-    ],
+    ['overlapping tensors', file(`{"a":${entry('U8', [4], [0, 4])},"b":${entry('U8', [4], [2, 6])}}`, 6), 'Cannot read tensor b: it begins at byte 2, need 4'],
+    ['a hole between tensors', file(`{"a":${entry('U8', [2], [0, 2])},"b":${entry('U8', [2], [4, 6])}}`, 6), 'Cannot read tensor b: it begins at byte 4, need 2'],
+    ['bytes behind the last tensor', file(`{"a":${entry('U8', [2], [0, 2])}}`, 3), 'its tensors end at byte 2, need 3, where the file ends'],
   ])('%s', (_, bytes, message) => {
     expect(() => readSafetensors(bytes)).toThrow(message)
   })
@@ -154,15 +117,11 @@ describe('readSafetensors refuses', () => {
   it('any damaged file with a sentence, or reads it', async () => {
     const model = (await golden('model')).slice(0, 4_000)
     fc.assert(
-      fc.property(
-        fc.array(fc.tuple(fc.nat({ max: 2_700 }), fc.nat({ max: 255 })), { minLength: 1, maxLength: 4 }),
-        fc.nat({ max: 4_000 }),
-        (changes, length) => {
-          const bytes = model.slice(0, length)
-          for (const [at, value] of changes) if (at < bytes.length) bytes[at] = value
-          expect(() => readSafetensors(bytes)).toThrow(/^Cannot (read|lay out) /)
-        },
-      ),
+      fc.property(fc.array(fc.tuple(fc.nat({ max: 2_700 }), fc.nat({ max: 255 })), { minLength: 1, maxLength: 4 }), fc.nat({ max: 4_000 }), (changes, length) => {
+        const bytes = model.slice(0, length)
+        for (const [at, value] of changes) if (at < bytes.length) bytes[at] = value
+        expect(() => readSafetensors(bytes)).toThrow(/^Cannot (read|lay out) /)
+      }),
       { numRuns: 300 },
     )
   })
@@ -194,8 +153,7 @@ describe('readSafetensors refuses', () => {
     fc.assert(
       fc.property(fc.array(words, { maxLength: 30 }), fc.nat({ max: 8 }), (tokens, dataBytes) => {
         try {
-          for (const { data } of readSafetensors(file(`{${tokens.join('')}`, dataBytes)).tensors.values())
-            expect(data.length).toBeLessThanOrEqual(dataBytes)
+          for (const { data } of readSafetensors(file(`{${tokens.join('')}`, dataBytes)).tensors.values()) expect(data.length).toBeLessThanOrEqual(dataBytes)
         } catch (cause) {
           expect(String(cause)).toMatch(/^Error: Cannot /)
         }
@@ -212,20 +170,8 @@ describe('floatValues', () => {
   it('widens the types that models come in', () => {
     expect(of('F32', bytesOf(Float32Array.of(1.5, -0)))).toEqual([1.5, -0])
     expect(of('F64', bytesOf(Float64Array.of(0.1)))).toEqual([Math.fround(0.1)])
-    expect(of('BF16', bytesOf(Uint16Array.of(0x3fc0, 0x7f80, 0xff80, 0x8000)))).toEqual([
-      1.5,
-      Number.POSITIVE_INFINITY,
-      Number.NEGATIVE_INFINITY,
-      -0,
-    ])
-    expect(of('F16', bytesOf(Uint16Array.of(0x3e00, 0xc000, 0x0001, 0x7bff, 0x7c00, 0x7e00)))).toEqual([
-      1.5,
-      -2,
-      2 ** -24,
-      65504,
-      Number.POSITIVE_INFINITY,
-      Number.NaN,
-    ])
+    expect(of('BF16', bytesOf(Uint16Array.of(0x3fc0, 0x7f80, 0xff80, 0x8000)))).toEqual([1.5, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, -0])
+    expect(of('F16', bytesOf(Uint16Array.of(0x3e00, 0xc000, 0x0001, 0x7bff, 0x7c00, 0x7e00)))).toEqual([1.5, -2, 2 ** -24, 65504, Number.POSITIVE_INFINITY, Number.NaN])
   })
 
   it('reads data at any place of a file', () => {

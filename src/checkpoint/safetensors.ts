@@ -43,17 +43,13 @@ export function readSafetensors(bytes: Uint8Array): SafetensorsFile {
  * The bytes of a file as Hugging Face writes it: wider types first, then by name; the header padded to 8 bytes.
  * @throws when data and shape of a tensor differ.
  */
-export function writeSafetensors(
-  tensors: ReadonlyMap<string, RawTensor>,
-  metadata: Readonly<Record<string, string>> = { format: 'pt' },
-): Uint8Array<ArrayBuffer> {
+export function writeSafetensors(tensors: ReadonlyMap<string, RawTensor>, metadata: Readonly<Record<string, string>> = { format: 'pt' }): Uint8Array<ArrayBuffer> {
   const sorted = [...tensors].sort(([nameA, a], [nameB, b]) => dtypeBytes(b.dtype) - dtypeBytes(a.dtype) || (nameA < nameB ? -1 : 1))
   const parts = [`${JSON.stringify(METADATA)}:${JSON.stringify(metadata)}`]
   let offset = 0
   for (const [name, { dtype, shape, data }] of sorted) {
     const need = byteLength(name, dtype, shape)
-    if (data.length !== need)
-      throw new Error(`Cannot write tensor ${name}: it has ${data.length} bytes, need ${need} for ${dtype} of shape [${shape.join(', ')}]`)
+    if (data.length !== need) throw new Error(`Cannot write tensor ${name}: it has ${data.length} bytes, need ${need} for ${dtype} of shape [${shape.join(', ')}]`)
     parts.push(`${JSON.stringify(name)}:${JSON.stringify({ dtype, shape, data_offsets: [offset, offset + need] })}`)
     offset += need
   }
@@ -99,12 +95,10 @@ function parseLayout(name: string, value: unknown): Layout {
   if (!isRecord(value)) throw wrong('its entry is no object', 'dtype, shape and data_offsets')
   const { dtype, shape, data_offsets: offsets } = value
   if (!isDtype(dtype)) throw wrong(`its dtype is ${JSON.stringify(dtype)}`, 'a type of whole bytes such as F32')
-  if (!isCounts(shape) || shape.length > MAX_DIMENSIONS)
-    throw wrong(`its shape is ${JSON.stringify(shape)}`, `at most ${MAX_DIMENSIONS} whole numbers from 0`)
+  if (!isCounts(shape) || shape.length > MAX_DIMENSIONS) throw wrong(`its shape is ${JSON.stringify(shape)}`, `at most ${MAX_DIMENSIONS} whole numbers from 0`)
   if (!isCounts(offsets)) throw wrong(`its data_offsets are ${JSON.stringify(offsets)}`, 'two whole numbers from 0')
   const [begin, end, ...more] = offsets
-  if (begin === undefined || end === undefined || more.length > 0 || begin > end)
-    throw wrong(`its data_offsets are [${offsets.join(', ')}]`, 'a begin and an end')
+  if (begin === undefined || end === undefined || more.length > 0 || begin > end) throw wrong(`its data_offsets are [${offsets.join(', ')}]`, 'a begin and an end')
   const size = byteLength(name, dtype, shape)
   if (end - begin !== size) throw wrong(`its data_offsets span ${end - begin} bytes`, `${size} for ${dtype} of shape [${shape.join(', ')}]`)
   return { name, dtype, shape, begin, end }
@@ -112,8 +106,7 @@ function parseLayout(name: string, value: unknown): Layout {
 
 function byteLength(name: string, dtype: Dtype, shape: readonly number[]): number {
   const bytes = shape.reduce((product, length) => product * length, dtypeBytes(dtype))
-  if (!Number.isSafeInteger(bytes))
-    throw new Error(`Cannot lay out tensor ${name}: its shape [${shape.join(', ')}] has too many elements, need fewer than 2^53 bytes`)
+  if (!Number.isSafeInteger(bytes)) throw new Error(`Cannot lay out tensor ${name}: its shape [${shape.join(', ')}] has too many elements, need fewer than 2^53 bytes`)
   return bytes
 }
 
@@ -121,10 +114,8 @@ function byteLength(name: string, dtype: Dtype, shape: readonly number[]): numbe
 function checkOffsets(layouts: readonly Layout[], dataBytes: number): void {
   let expected = 0
   for (const { name, begin, end } of layouts.toSorted((a, b) => a.begin - b.begin || a.end - b.end)) {
-    if (begin !== expected)
-      throw new Error(`Cannot read tensor ${name}: it begins at byte ${begin}, need ${expected}, where the one before it ends`)
-    if (end > dataBytes)
-      throw new Error(`Cannot read tensor ${name}: it ends at byte ${end}, need at most ${dataBytes}, which is what the file has`)
+    if (begin !== expected) throw new Error(`Cannot read tensor ${name}: it begins at byte ${begin}, need ${expected}, where the one before it ends`)
+    if (end > dataBytes) throw new Error(`Cannot read tensor ${name}: it ends at byte ${end}, need at most ${dataBytes}, which is what the file has`)
     expected = end
   }
   if (expected !== dataBytes) throw refusal(`its tensors end at byte ${expected}`, `${dataBytes}, where the file ends`)

@@ -12,11 +12,7 @@ describe('a zip', () => {
       { name: 'empty.txt', bytes: new Uint8Array() },
     ]
     expect(unzipFiles(zipFiles(files))).toEqual(files)
-    expect(unzipFiles(zipFiles(files, 'book')).map(({ name }) => name)).toEqual([
-      'book/config.json',
-      'book/model.safetensors',
-      'book/empty.txt',
-    ])
+    expect(unzipFiles(zipFiles(files, 'book')).map(({ name }) => name)).toEqual(['book/config.json', 'book/model.safetensors', 'book/empty.txt'])
   })
 
   it('leaves weights as they are and shrinks text', () => {
@@ -26,15 +22,11 @@ describe('a zip', () => {
   })
 
   it('skips directories', () => {
-    expect(unzipFiles(zipSync({ folder: { 'a.txt': bytes('a') }, 'empty/': new Uint8Array() })).map(({ name }) => name)).toEqual([
-      'folder/a.txt',
-    ])
+    expect(unzipFiles(zipSync({ folder: { 'a.txt': bytes('a') }, 'empty/': new Uint8Array() })).map(({ name }) => name)).toEqual(['folder/a.txt'])
   })
 
   it.each(['../up.txt', 'a/../../up.txt', '/etc/passwd', 'C:/x', 'a\\b'])('with a file named %s is refused', (name) => {
-    expect(() => unzipFiles(zipSync({ [name]: bytes('x') }))).toThrow(
-      `Cannot open the zip: it has a file named ${JSON.stringify(name)}, need names inside the folder`,
-    )
+    expect(() => unzipFiles(zipSync({ [name]: bytes('x') }))).toThrow(`Cannot open the zip: it has a file named ${JSON.stringify(name)}, need names inside the folder`)
   })
 
   it('with too many files is refused', () => {

@@ -14,9 +14,7 @@ const STORED = /\.safetensors$/
 /** `folder` becomes the directory that all files are in; empty for none. */
 export function zipFiles(files: readonly FolderFile[], folder = ''): Uint8Array<ArrayBuffer> {
   const prefix = folder === '' ? '' : `${folder}/`
-  return zipSync(
-    Object.fromEntries(files.map(({ name, bytes }) => [`${prefix}${name}`, [bytes, { level: STORED.test(name) ? 0 : 6 }] as const])),
-  )
+  return zipSync(Object.fromEntries(files.map(({ name, bytes }) => [`${prefix}${name}`, [bytes, { level: STORED.test(name) ? 0 : 6 }] as const])))
 }
 
 /**
@@ -39,12 +37,10 @@ export function unzipFiles(bytes: Uint8Array): FolderFile[] {
 function checkEntry({ name, size, originalSize }: UnzipFileInfo, seen: ReadonlySet<string>, total: number): void {
   if (seen.size >= MAX_FILES) throw new ZipRefusal(`it has more than ${MAX_FILES} files`, `at most ${MAX_FILES}`)
   if (total > MAX_BYTES) throw new ZipRefusal(`its files have more than ${MAX_BYTES} bytes`, `at most ${MAX_BYTES}`)
-  if (originalSize > size * MAX_RATIO + 64)
-    throw new ZipRefusal(`${JSON.stringify(name)} says it grows from ${size} to ${originalSize} bytes`, `at most ${MAX_RATIO} times`)
+  if (originalSize > size * MAX_RATIO + 64) throw new ZipRefusal(`${JSON.stringify(name)} says it grows from ${size} to ${originalSize} bytes`, `at most ${MAX_RATIO} times`)
   if (seen.has(name)) throw new ZipRefusal(`it has ${JSON.stringify(name)} twice`, 'it once')
   const parts = name.split('/')
-  const leaves =
-    name.startsWith('/') || name.includes('\\') || name.includes('\0') || /^[a-z]:/i.test(name) || parts.includes('..') || name === ''
+  const leaves = name.startsWith('/') || name.includes('\\') || name.includes('\0') || /^[a-z]:/i.test(name) || parts.includes('..') || name === ''
   if (leaves) throw new ZipRefusal(`it has a file named ${JSON.stringify(name)}`, 'names inside the folder')
 }
 

@@ -47,7 +47,8 @@ export async function findBrowser() {
   if (found) return found
   if (process.platform === 'linux' && process.getuid?.() === 0 && existsSync('/usr/bin/apt-get')) {
     process.stderr.write('Installing Chromium (once) ...\n')
-    const apt = (/** @type {string[]} */ ...args) => spawnSync('apt-get', args, { stdio: ['ignore', 'ignore', 2], env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' } }).status === 0
+    const apt = (/** @type {string[]} */ ...args) =>
+      spawnSync('apt-get', args, { stdio: ['ignore', 'ignore', 2], env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' } }).status === 0
     apt('update', '-qq')
     if (apt('install', '-y', '-qq', '--no-install-recommends', 'chromium')) return installedBrowser() ?? '/usr/bin/chromium'
   }

@@ -21,12 +21,17 @@ export function giveUp(sentence) {
 /** Installs the packages of package-lock.json unless they are there. */
 export function ensurePackages() {
   if (Number(process.versions.node.split('.')[0]) < MIN_NODE) giveUp(`Cannot run on Node ${process.versions.node}: need Node ${MIN_NODE} or newer (https://nodejs.org)`)
-  const lock = createHash('sha256').update(readFileSync(join(ROOT, 'package-lock.json'))).digest('hex')
+  const lock = createHash('sha256')
+    .update(readFileSync(join(ROOT, 'package-lock.json')))
+    .digest('hex')
   if (existsSync(INSTALLED) && readFileSync(INSTALLED, 'utf8') === lock) return
   process.stderr.write('Installing packages (once) ...\n')
   const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm'
   const { status, error } = spawnSync(npm, ['ci', '--no-audit', '--no-fund', '--loglevel=error'], { cwd: ROOT, stdio: ['ignore', 2, 2], shell: process.platform === 'win32' })
-  if (status !== 0) giveUp(`Cannot install the packages: npm ci ${error ? `did not start (${error.message})` : `ended with ${status}`}. Check that npm works and the package registry is reachable, then run the command again.`)
+  if (status !== 0)
+    giveUp(
+      `Cannot install the packages: npm ci ${error ? `did not start (${error.message})` : `ended with ${status}`}. Check that npm works and the package registry is reachable, then run the command again.`,
+    )
   writeFileSync(INSTALLED, lock)
 }
 

@@ -103,7 +103,15 @@ async function startedInTime(report: TrainingReport, coordinator: Page, tabs: re
   const first = await Promise.race([report.started, report.finished, late])
   clearTimeout(timer)
   if (first !== 'late') return
-  const states = await Promise.all([coordinator, ...tabs].map((page) => page.getByRole('status').first().textContent({ timeout: 2_000 }).catch(() => 'does not answer')))
+  const states = await Promise.all(
+    [coordinator, ...tabs].map((page) =>
+      page
+        .getByRole('status')
+        .first()
+        .textContent({ timeout: 2_000 })
+        .catch(() => 'does not answer'),
+    ),
+  )
   const alerts = await coordinator.getByRole('alert').allTextContents()
   throw new Error(`Cannot start: not all ranks were ready within ${READY_DEADLINE_MS / 1000} s. The tabs say: ${[...states, ...alerts].join(' / ')}`)
 }

@@ -51,6 +51,8 @@ export class TrainingReport {
       case 'sample':
         return this.note(`After update ${event.sample.step}: ${JSON.stringify(event.sample.prompt + event.sample.text)}`)
       case 'event':
+        // Nothing can have gone well before the start that an error would leave standing.
+        if (event.level === 'error' && this.#total === 0) this.fail(event.text)
         return event.level === 'info' ? undefined : this.note(event.text)
       case 'status':
         if (event.phase === 'failed') this.fail(event.status)

@@ -21,7 +21,10 @@ function reduceOn(room: LoopbackRings, ranks: readonly number[], count = 50_000)
 
 test.each([2, 3, 4])('[M7] a cut link ends what is under way on all of %i ranks, with a sentence naming the neighbour', async (worldSize) => {
   using room = loopbackRings(worldSize)
-  const ends = reduceOn(room, room.rings.slice(1).map(({ rank }) => rank))
+  const ends = reduceOn(
+    room,
+    room.rings.slice(1).map(({ rank }) => rank),
+  )
   await turn()
   room.next[0]?.cut('the tab was killed')
   const told = await Promise.all(ends)
@@ -47,7 +50,9 @@ test('[M3] an abort ends everything under way at once, here and all around', asy
   await expect(second).rejects.toThrow('Cannot finish all-gather 4 of update 7: rank 3 has left')
   await turn()
   for (const failures of room.failures) expect(failures).toHaveLength(1)
-  await expect(room.rings[1]?.broadcast(new Uint8Array(1), 0, { update: 8, collective: 0 })).rejects.toThrow('Cannot start broadcast 0 of update 8: the ring is broken: rank 3 has left')
+  await expect(room.rings[1]?.broadcast(new Uint8Array(1), 0, { update: 8, collective: 0 })).rejects.toThrow(
+    'Cannot start broadcast 0 of update 8: the ring is broken: rank 3 has left',
+  )
 })
 
 test('[M7] a collective that a rank never joins ends at the deadline, naming whom it waits for', async () => {

@@ -46,25 +46,30 @@ test('not-a-number and infinities of one rank reach all', async () => {
 
 test('several collectives are under way at once, and a rank may begin late', async () => {
   await fc.assert(
-    fc.asyncProperty(fc.integer({ min: 2, max: 5 }), fc.array(fc.integer({ min: 0, max: 40_000 }), { minLength: 2, maxLength: 5 }), fc.nat({ max: 4 }), async (worldSize, counts, late) => {
-      using room = loopbackRings(worldSize)
-      const all = await Promise.all(
-        room.rings.map(async (ring, rank) => {
-          if (rank === late) await new Promise((resolve) => setTimeout(resolve, 5))
-          const data = counts.map((count, collective) => values(count, rank, collective))
-          const votes = await Promise.all([
-            ring.allGather(Uint8Array.of(rank), { update: 3, collective: counts.length }),
-            ...data.map((array, collective) => ring.allReduce(array, { update: 3, collective })),
-          ])
-          expect(votes[0].map((bytes) => bytes[0])).toEqual(room.rings.map((_, index) => index))
-          return data
-        }),
-      )
-      for (const [collective] of counts.entries()) {
-        const arrays = all.map((data) => bits(data[collective] ?? new Float32Array()))
-        for (const array of arrays) expect(Buffer.compare(array, arrays[0] ?? new Uint8Array())).toBe(0)
-      }
-    }),
+    fc.asyncProperty(
+      fc.integer({ min: 2, max: 5 }),
+      fc.array(fc.integer({ min: 0, max: 40_000 }), { minLength: 2, maxLength: 5 }),
+      fc.nat({ max: 4 }),
+      async (worldSize, counts, late) => {
+        using room = loopbackRings(worldSize)
+        const all = await Promise.all(
+          room.rings.map(async (ring, rank) => {
+            if (rank === late) await new Promise((resolve) => setTimeout(resolve, 5))
+            const data = counts.map((count, collective) => values(count, rank, collective))
+            const votes = await Promise.all([
+              ring.allGather(Uint8Array.of(rank), { update: 3, collective: counts.length }),
+              ...data.map((array, collective) => ring.allReduce(array, { update: 3, collective })),
+            ])
+            expect(votes[0].map((bytes) => bytes[0])).toEqual(room.rings.map((_, index) => index))
+            return data
+          }),
+        )
+        for (const [collective] of counts.entries()) {
+          const arrays = all.map((data) => bits(data[collective] ?? new Float32Array()))
+          for (const array of arrays) expect(Buffer.compare(array, arrays[0] ?? new Uint8Array())).toBe(0)
+        }
+      },
+    ),
     { numRuns: 30 },
   )
 })

@@ -136,7 +136,8 @@ export class ActiveRun {
     this.records.value = this.#history.records
     if (this.records.value.length === 1) this.onPhase?.('training', 'Training')
     this.#report({ type: 'record', record })
-    if (record.outcome !== 'committed') this.#events.add('warning', `Update skipped on all ranks: ${record.outcome === 'skipped-no-items' ? 'nothing to predict' : 'the gradients are not finite'}`)
+    if (record.outcome !== 'committed')
+      this.#events.add('warning', `Update skipped on all ranks: ${record.outcome === 'skipped-no-items' ? 'nothing to predict' : 'the gradients are not finite'}`)
     const entry = this.#log.add(record)
     if (entry) this.#report({ type: 'log', entry })
   }

@@ -19,6 +19,11 @@ export function exportZip(run: ActiveRun, weights: Uint8Array<ArrayBuffer>): { r
     trainingArgs: options,
     modelCard: modelCard({ options, source: run.source, vocabSize: tokenizer.vocabSize, parameters, records, evaluations }),
   })
-  const folder = options.output_dir.split(/[\\/]/).filter(Boolean).at(-1)?.replace(/[^\w.-]/g, '_') ?? 'model'
+  const folder =
+    options.output_dir
+      .split(/[\\/]/)
+      .filter(Boolean)
+      .at(-1)
+      ?.replace(/[^\w.-]/g, '_') ?? 'model'
   return { name: `${folder}.zip`, blob: new Blob([zipFiles(files, folder)], { type: 'application/zip' }) }
 }

@@ -29,7 +29,10 @@ describe('planUpdate', () => {
 })
 
 describe('dealMicroBatches', () => {
-  const eight = cutIntoMicroBatches(Array.from({ length: 8 }, (_, index) => index), 1)
+  const eight = cutIntoMicroBatches(
+    Array.from({ length: 8 }, (_, index) => index),
+    1,
+  )
   it('deals evenly, the remainder to the lowest ranks', () => {
     expect(dealMicroBatches(eight, 3, []).map((mine) => mine.length)).toEqual([3, 3, 2])
   })

@@ -62,7 +62,19 @@ class FakeRank {
 }
 
 function report(generation: number, update: number, numItems: number): UpdateReport {
-  return { generation, update, outcome: 'committed', lossSum: numItems * 2, numItems, gradNorm: 1, learningRate: 0.1, committed: update + 1, tokens: 1, times: { totalMs: 1, computeMs: 1, waitMs: 0, stepMs: 0 }, bytesSent: 0 }
+  return {
+    generation,
+    update,
+    outcome: 'committed',
+    lossSum: numItems * 2,
+    numItems,
+    gradNorm: 1,
+    learningRate: 0.1,
+    committed: update + 1,
+    tokens: 1,
+    times: { totalMs: 1, computeMs: 1, waitMs: 0, stepMs: 0 },
+    bytesSent: 0,
+  }
 }
 
 class FakeRoom {

@@ -236,7 +236,10 @@ export class Run {
     const late = this.#memberEntries().filter((entry) => entry.formed === null)
     for (const { rank } of late) {
       this.#listener.event('error', `${rank.name} could not link to its neighbours within ${FORM_DEADLINE_MS / 1000} s and was left out`)
-      rank.send({ type: 'refused', reason: `No direct connection to the neighbouring ranks came up within ${FORM_DEADLINE_MS / 1000} s. A firewall or a guest network may block it.` })
+      rank.send({
+        type: 'refused',
+        reason: `No direct connection to the neighbouring ranks came up within ${FORM_DEADLINE_MS / 1000} s. A firewall or a guest network may block it.`,
+      })
       this.#entries.delete(rank.peer)
     }
     this.#form('some ranks did not connect')
@@ -314,7 +317,9 @@ export class Run {
 
   #generate(update: number): void {
     this.#writing.add(update)
-    this.#memberEntries().at(-1)?.rank.send({ type: 'generate', id: update, seed: update, ...this.#settings.generate })
+    this.#memberEntries()
+      .at(-1)
+      ?.rank.send({ type: 'generate', id: update, seed: update, ...this.#settings.generate })
   }
 
   #report(peer: string, report: UpdateReport): void {
@@ -325,7 +330,9 @@ export class Run {
     const rank = this.#members.findIndex((member) => member.peer === peer)
     this.#listener.rankReport(peer, report, outstanding.microBatches[rank] ?? 0)
     if (first && !sameResult(first, report)) {
-      return this.#fail(`Ranks disagree on update ${report.update + 1} (U6): ${this.#members[rank]?.name ?? peer} has loss sum ${report.lossSum} and gradient norm ${report.gradNorm}, another has ${first.lossSum} and ${first.gradNorm}`)
+      return this.#fail(
+        `Ranks disagree on update ${report.update + 1} (U6): ${this.#members[rank]?.name ?? peer} has loss sum ${report.lossSum} and gradient norm ${report.gradNorm}, another has ${first.lossSum} and ${first.gradNorm}`,
+      )
     }
     if (outstanding.reports.size < this.#members.length) return
     this.#outstanding.delete(report.update)

@@ -107,7 +107,12 @@ export class Session implements SessionView {
   }
 
   async useFile(file: File): Promise<void> {
-    this.#useText(file.name, readTextFile(file.name, new Uint8Array(await file.arrayBuffer())))
+    try {
+      this.#useText(file.name, readTextFile(file.name, new Uint8Array(await file.arrayBuffer())))
+    } catch (cause) {
+      this.#log.add('error', messageOf(cause))
+      throw cause
+    }
   }
 
   setComputeHere(on: boolean): void {
@@ -130,7 +135,13 @@ export class Session implements SessionView {
         if (this.run.value === run) this.#say(phase, status)
       }
       this.run.value = run
-      this.#settings.report({ type: 'started', maxSteps: prepared.settings.totalUpdates, parameters: prepared.parameters, vocabSize: prepared.tokenizer.vocabSize, ranks: ready.length })
+      this.#settings.report({
+        type: 'started',
+        maxSteps: prepared.settings.totalUpdates,
+        parameters: prepared.parameters,
+        vocabSize: prepared.tokenizer.vocabSize,
+        ranks: ready.length,
+      })
       this.#say('preparing', 'Sending the training data to the ranks')
       run.begin(ready)
     } catch (cause) {
@@ -171,7 +182,10 @@ export class Session implements SessionView {
     const holder = run.holder()
     if (!holder) return Promise.reject(new Error('Cannot save: no rank that holds the model is connected, need at least one'))
     const arrived = deferred<Uint8Array<ArrayBuffer>>()
-    const timer = setTimeout(() => arrived.reject(new Error(`Cannot save: ${this.roster.name(holder.peer)} did not send the model within ${EXPORT_DEADLINE_MS / 1000} s`)), EXPORT_DEADLINE_MS)
+    const timer = setTimeout(
+      () => arrived.reject(new Error(`Cannot save: ${this.roster.name(holder.peer)} did not send the model within ${EXPORT_DEADLINE_MS / 1000} s`)),
+      EXPORT_DEADLINE_MS,
+    )
     this.#exports.set(holder.peer, arrived.resolve)
     holder.send({ type: 'export', id: 0 })
     return arrived.promise.finally(() => {

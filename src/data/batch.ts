@@ -24,8 +24,7 @@ export function makeBatch(corpus: Corpus, sampleIndices: readonly number[], rows
   const batch = emptyBatch({ rows, blockSize }, sampleIndices.length)
   const samples = numTrainSamples + numValidationSamples
   for (const [row, index] of sampleIndices.entries()) {
-    if (!(Number.isSafeInteger(index) && index >= 0 && index < samples))
-      throw new Error(`Cannot read sample ${index}: need one from 0 to ${samples - 1}`)
+    if (!(Number.isSafeInteger(index) && index >= 0 && index < samples)) throw new Error(`Cannot read sample ${index}: need one from 0 to ${samples - 1}`)
     const sample = tokens.subarray(index * blockSize, (index + 1) * blockSize)
     batch.ids.set(sample, row * blockSize)
     batch.labels.set(sample, row * blockSize)
@@ -34,11 +33,7 @@ export function makeBatch(corpus: Corpus, sampleIndices: readonly number[], rows
 }
 
 /** inputIds, labels: at most `rows` rows of `blockSize`. */
-export function makeBatchFromRows(
-  inputIds: readonly (readonly number[])[],
-  labels: readonly (readonly number[])[],
-  shape: BatchShape,
-): Batch {
+export function makeBatchFromRows(inputIds: readonly (readonly number[])[], labels: readonly (readonly number[])[], shape: BatchShape): Batch {
   const { rows, blockSize } = shape
   const batch = emptyBatch({ rows, blockSize }, inputIds.length)
   let numItems = 0

@@ -58,8 +58,7 @@ function tokenCharacters(merges: readonly BpeMerge[]): string[] {
   const tokens = [...BYTE_CHARACTERS]
   for (const { left, right, merged } of merges) {
     const token = `${tokens[left] ?? ''}${tokens[right] ?? ''}`
-    if (merged > tokens.length || (tokens[merged] ?? token) !== token)
-      throw new Error(`Cannot use merge of ${left} and ${right} as ${merged}: ids must follow each other`)
+    if (merged > tokens.length || (tokens[merged] ?? token) !== token) throw new Error(`Cannot use merge of ${left} and ${right} as ${merged}: ids must follow each other`)
     tokens[merged] = token
   }
   return tokens

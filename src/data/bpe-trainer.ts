@@ -21,8 +21,7 @@ const CLOCK_EVERY = 64
  * @param vocabSize at least 256, the bytes.
  */
 export async function trainBpe(text: string, vocabSize: number, { onProgress, signal }: BpeTraining = {}): Promise<BpeMerge[]> {
-  if (!(vocabSize >= 256 && vocabSize <= MAX_VOCABULARY))
-    throw new Error(`Cannot train BPE of ${vocabSize} tokens: need 256 to ${MAX_VOCABULARY}`)
+  if (!(vocabSize >= 256 && vocabSize <= MAX_VOCABULARY)) throw new Error(`Cannot train BPE of ${vocabSize} tokens: need 256 to ${MAX_VOCABULARY}`)
   const pause = slicer(signal)
   const trainer = new Trainer()
   for (const [word, count] of await countWords(text, pause)) trainer.add(word, count)
@@ -86,9 +85,7 @@ class Trainer {
   readonly #pairs = new Map<number, Pair>()
   readonly #tokens = [...BYTE_CHARACTERS]
   readonly #idOfToken = new Map(BYTE_CHARACTERS.map((character, byte) => [character, byte]))
-  readonly #queue = new PriorityQueue<Queued>(
-    (a, b) => a.count > b.count || (a.count === b.count && pairKey(a.pair.left, a.pair.right) < pairKey(b.pair.left, b.pair.right)),
-  )
+  readonly #queue = new PriorityQueue<Queued>((a, b) => a.count > b.count || (a.count === b.count && pairKey(a.pair.left, a.pair.right) < pairKey(b.pair.left, b.pair.right)))
   #changed = new Set<Pair>()
 
   /** Tokens beyond the bytes. */

@@ -6,11 +6,7 @@ import { charTokenizer } from './char-tokenizer.ts'
 import type { Tokenizer } from './tokenizer.ts'
 
 /** The tokenizer that the options ask for; a `bpe` one is trained on the text, in slices. */
-export async function buildTokenizer(
-  options: Pick<TrainingOptions, 'tokenizer' | 'vocab_size'>,
-  text: string,
-  training: BpeTraining = {},
-): Promise<Tokenizer> {
+export async function buildTokenizer(options: Pick<TrainingOptions, 'tokenizer' | 'vocab_size'>, text: string, training: BpeTraining = {}): Promise<Tokenizer> {
   switch (options.tokenizer) {
     case 'byte':
       return byteTokenizer()

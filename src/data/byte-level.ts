@@ -16,11 +16,7 @@ function byteCharacters(): string[] {
 export const GPT2_PATTERN = /'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+/gu
 
 /** A tokenizer.json of byte-level BPE. `tokens` by id, each as stand-ins for its bytes; `merges` in order of rank. */
-export function byteLevelFiles(
-  tokens: readonly string[],
-  merges: readonly (readonly [string, string])[],
-  modelMaxLength: number,
-): TokenizerFiles {
+export function byteLevelFiles(tokens: readonly string[], merges: readonly (readonly [string, string])[], modelMaxLength: number): TokenizerFiles {
   const byteLevel = { type: 'ByteLevel', add_prefix_space: false, trim_offsets: true, use_regex: true }
   return {
     'tokenizer.json': {

@@ -17,19 +17,14 @@ describe('buildCorpus', () => {
 
   it('never lets a validation token into training', () => {
     fc.assert(
-      fc.property(
-        fc.integer({ min: 20, max: 300 }),
-        fc.integer({ min: 2, max: 5 }),
-        fc.double({ min: 0.3, max: 0.5, noNaN: true }),
-        (length, blockSize, validationFraction) => {
-          const tokenizer = { vocabSize: length, encode: () => Uint32Array.from({ length }, (_, index) => index) }
-          const corpus = buildCorpus('', tokenizer, { blockSize, validationFraction })
-          expect(new Set(corpus.tokens).size).toBe(corpus.tokens.length)
-          const held = Math.floor(length * validationFraction)
-          expect(corpus.tokens.subarray(0, corpus.numTrainSamples * blockSize).every((token) => token < length - held)).toBe(true)
-          expect(corpus.tokens.subarray(corpus.numTrainSamples * blockSize).every((token) => token >= length - held)).toBe(true)
-        },
-      ),
+      fc.property(fc.integer({ min: 20, max: 300 }), fc.integer({ min: 2, max: 5 }), fc.double({ min: 0.3, max: 0.5, noNaN: true }), (length, blockSize, validationFraction) => {
+        const tokenizer = { vocabSize: length, encode: () => Uint32Array.from({ length }, (_, index) => index) }
+        const corpus = buildCorpus('', tokenizer, { blockSize, validationFraction })
+        expect(new Set(corpus.tokens).size).toBe(corpus.tokens.length)
+        const held = Math.floor(length * validationFraction)
+        expect(corpus.tokens.subarray(0, corpus.numTrainSamples * blockSize).every((token) => token < length - held)).toBe(true)
+        expect(corpus.tokens.subarray(corpus.numTrainSamples * blockSize).every((token) => token >= length - held)).toBe(true)
+      }),
     )
   })
 
@@ -61,11 +56,7 @@ describe('the wire form of a corpus', () => {
   })
 
   it('is little-endian', () => {
-    const corpus = buildCorpus(
-      '0123',
-      { vocabSize: 300, encode: () => Uint32Array.of(258, 1, 2, 3) },
-      { blockSize: 2, validationFraction: 0.5 },
-    )
+    const corpus = buildCorpus('0123', { vocabSize: 300, encode: () => Uint32Array.of(258, 1, 2, 3) }, { blockSize: 2, validationFraction: 0.5 })
     expect([...corpusBytes(corpus)]).toEqual([2, 1, 1, 0, 2, 0, 3, 0])
   })
 
@@ -112,8 +103,6 @@ describe('makeBatchFromRows', () => {
   })
 
   it('refuses rows of another length', () => {
-    expect(() => makeBatchFromRows([[1, 2]], [[1]], { rows: 1, blockSize: 2 })).toThrow(
-      'Cannot batch row 0: it has 2 ids and 1 labels, need 2 of each',
-    )
+    expect(() => makeBatchFromRows([[1, 2]], [[1]], { rows: 1, blockSize: 2 })).toThrow('Cannot batch row 0: it has 2 ids and 1 labels, need 2 of each')
   })
 })

@@ -28,8 +28,7 @@ export function buildCorpus(text: string, tokenizer: Pick<Tokenizer, 'encode' | 
   const numTrainSamples = Math.floor((all.length - held) / blockSize)
   const numValidationSamples = Math.floor(held / blockSize)
   if (numTrainSamples < 1) throw tooShort('train on this text', all.length - held, all.length, blockSize)
-  if (numValidationSamples < 1)
-    throw tooShort(`hold out ${percent(validationFraction)} of this text for validation`, held, all.length, blockSize)
+  if (numValidationSamples < 1) throw tooShort(`hold out ${percent(validationFraction)} of this text for validation`, held, all.length, blockSize)
   const size = (numTrainSamples + numValidationSamples) * blockSize
   const tokens = tokenizer.vocabSize <= 65_536 ? new Uint16Array(size) : new Uint32Array(size)
   tokens.set(all.subarray(0, numTrainSamples * blockSize))
@@ -38,9 +37,7 @@ export function buildCorpus(text: string, tokenizer: Pick<Tokenizer, 'encode' | 
 }
 
 function tooShort(what: string, tokens: number, all: number, blockSize: number): Error {
-  return new Error(
-    `Cannot ${what}: that is ${tokens} of ${all} tokens, need at least one block of ${blockSize}. Use a longer text or a smaller block_size`,
-  )
+  return new Error(`Cannot ${what}: that is ${tokens} of ${all} tokens, need at least one block of ${blockSize}. Use a longer text or a smaller block_size`)
 }
 
 function percent(fraction: number): string {
@@ -74,9 +71,7 @@ export async function corpusFromBytes(bytes: Uint8Array<ArrayBuffer>, facts: Cor
   if (bytes.length !== facts.bytes) throw new Error(`Cannot read the training data: it has ${bytes.length} bytes, need ${facts.bytes}`)
   const tokens = trainTokens + validationTokens
   if (tokens * bytesPerToken !== facts.bytes || trainTokens % blockSize !== 0 || validationTokens % blockSize !== 0) {
-    throw new Error(
-      `Cannot read the training data: ${facts.bytes} bytes are not ${trainTokens} + ${validationTokens} tokens in blocks of ${blockSize}`,
-    )
+    throw new Error(`Cannot read the training data: ${facts.bytes} bytes are not ${trainTokens} + ${validationTokens} tokens in blocks of ${blockSize}`)
   }
   const hash = await sha256(bytes)
   if (hash !== facts.sha256) throw new Error(`Cannot read the training data: its SHA-256 is ${hash}, need ${facts.sha256}`)

@@ -6,25 +6,18 @@ function epochOf(numSamples: number, batch: number, seed: number, epoch: number)
   const perEpoch = updatesPerEpoch(numSamples, batch)
   return Array.from(
     { length: perEpoch },
-    (_, window) =>
-      samplesOfUpdate({ seed, update: epoch * perEpoch + window, numSamples, globalBatchSize: batch, strategy: 'random' }).indices,
+    (_, window) => samplesOfUpdate({ seed, update: epoch * perEpoch + window, numSamples, globalBatchSize: batch, strategy: 'random' }).indices,
   )
 }
 
 describe('samplesOfUpdate', () => {
   it('[U1] every epoch is a permutation of the samples, its last window short', () => {
     fc.assert(
-      fc.property(
-        fc.integer({ min: 1, max: 700 }),
-        fc.integer({ min: 1, max: 40 }),
-        fc.nat(),
-        fc.integer({ min: 0, max: 50 }),
-        (numSamples, batch, seed, epoch) => {
-          const windows = epochOf(numSamples, batch, seed, epoch)
-          expect(windows.flat().sort((a, b) => a - b)).toEqual(Array.from({ length: numSamples }, (_, index) => index))
-          for (const window of windows.slice(0, -1)) expect(window).toHaveLength(batch)
-        },
-      ),
+      fc.property(fc.integer({ min: 1, max: 700 }), fc.integer({ min: 1, max: 40 }), fc.nat(), fc.integer({ min: 0, max: 50 }), (numSamples, batch, seed, epoch) => {
+        const windows = epochOf(numSamples, batch, seed, epoch)
+        expect(windows.flat().sort((a, b) => a - b)).toEqual(Array.from({ length: numSamples }, (_, index) => index))
+        for (const window of windows.slice(0, -1)) expect(window).toHaveLength(batch)
+      }),
       { numRuns: 60 },
     )
   })
@@ -45,9 +38,7 @@ describe('samplesOfUpdate', () => {
   })
 
   it('keeps the order when it is sequential, and ends an epoch as the Trainer does', () => {
-    const windows = [0, 1, 2, 3].map((update) =>
-      samplesOfUpdate({ seed: 1, update, numSamples: 10, globalBatchSize: 4, strategy: 'sequential' }),
-    )
+    const windows = [0, 1, 2, 3].map((update) => samplesOfUpdate({ seed: 1, update, numSamples: 10, globalBatchSize: 4, strategy: 'sequential' }))
     expect(windows).toEqual([
       { indices: [0, 1, 2, 3], epochAfter: 0.4 },
       { indices: [4, 5, 6, 7], epochAfter: 0.8 },

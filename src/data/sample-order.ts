@@ -31,8 +31,7 @@ export function samplesOfUpdate({ seed, update, numSamples, globalBatchSize, str
 }
 
 export function updatesPerEpoch(numSamples: number, globalBatchSize: number): number {
-  if (numSamples < 1 || globalBatchSize < 1)
-    throw new Error(`Cannot plan updates of ${globalBatchSize} from ${numSamples} samples: need at least 1 of each`)
+  if (numSamples < 1 || globalBatchSize < 1) throw new Error(`Cannot plan updates of ${globalBatchSize} from ${numSamples} samples: need at least 1 of each`)
   return Math.ceil(numSamples / globalBatchSize)
 }
 
@@ -42,18 +41,12 @@ export function totalUpdates(options: Pick<TrainingOptions, 'max_steps' | 'num_t
 }
 
 /** Samples per update; `ranks` are those that are there when the room starts. */
-export function globalBatchSize(
-  options: Pick<TrainingOptions, 'global_batch_size' | 'per_device_train_batch_size' | 'gradient_accumulation_steps'>,
-  ranks: number,
-): number {
+export function globalBatchSize(options: Pick<TrainingOptions, 'global_batch_size' | 'per_device_train_batch_size' | 'gradient_accumulation_steps'>, ranks: number): number {
   return options.global_batch_size ?? options.per_device_train_batch_size * ranks * options.gradient_accumulation_steps
 }
 
 /** Updates between two evaluations; 0 for none. */
-export function evaluationInterval(
-  options: Pick<TrainingOptions, 'eval_strategy' | 'eval_steps' | 'logging_steps'>,
-  perEpoch: number,
-): number {
+export function evaluationInterval(options: Pick<TrainingOptions, 'eval_strategy' | 'eval_steps' | 'logging_steps'>, perEpoch: number): number {
   switch (options.eval_strategy) {
     case 'no':
       return 0
@@ -74,11 +67,7 @@ const ORDER_STREAM = streamOf('sample-order')
  * The element at `position` of the epoch's permutation of [0, length), without the permutation: a Feistel network over the
  * next power of four, walked until it lands inside (Black and Rogaway, "Ciphers with arbitrary finite domains", 2002).
  */
-export function shuffledIndex(
-  position: number,
-  length: number,
-  { seed, epoch }: { readonly seed: number; readonly epoch: number },
-): number {
+export function shuffledIndex(position: number, length: number, { seed, epoch }: { readonly seed: number; readonly epoch: number }): number {
   let halfBits = 1
   while (4 ** halfBits < length) halfBits++
   const words = new Uint32Array(4)

@@ -18,9 +18,6 @@ function open(files: TokenizerFiles): HuggingFaceTokenizer {
   try {
     return new HuggingFaceTokenizer(files['tokenizer.json'], files['tokenizer_config.json'])
   } catch (cause) {
-    throw new Error(
-      `Cannot read tokenizer.json: ${cause instanceof Error ? cause.message : String(cause)}, need a file of Hugging Face's tokenizers`,
-      { cause },
-    )
+    throw new Error(`Cannot read tokenizer.json: ${cause instanceof Error ? cause.message : String(cause)}, need a file of Hugging Face's tokenizers`, { cause })
   }
 }

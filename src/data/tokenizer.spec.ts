@@ -128,8 +128,6 @@ describe('buildTokenizer', () => {
 
 describe('tokenizerFromJson', () => {
   it('says what is wrong with a file that is no tokenizer', () => {
-    expect(() => tokenizerFromJson({ 'tokenizer.json': {}, 'tokenizer_config.json': {} })).toThrow(
-      /^Cannot read tokenizer.json: .* need a file of Hugging Face's tokenizers$/,
-    )
+    expect(() => tokenizerFromJson({ 'tokenizer.json': {}, 'tokenizer_config.json': {} })).toThrow(/^Cannot read tokenizer.json: .* need a file of Hugging Face's tokenizers$/)
   })
 })

@@ -55,11 +55,12 @@ export class BufferPool {
 
   /** Destroys the idle buffers, for a change of shapes. */
   trim(): void {
-    for (const list of this.#idle.values()) for (const { buffer, bytes } of list) {
-      buffer.destroy()
-      this.#all.delete(buffer)
-      this.counts.bytes -= bytes
-    }
+    for (const list of this.#idle.values())
+      for (const { buffer, bytes } of list) {
+        buffer.destroy()
+        this.#all.delete(buffer)
+        this.counts.bytes -= bytes
+      }
     this.#idle.clear()
   }
 

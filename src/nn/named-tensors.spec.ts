@@ -40,9 +40,7 @@ test('tensors come back by name as they were loaded', async () => {
 })
 
 test('a missing, an extra and a misshaped tensor are refused with name and numbers', () => {
-  expect(() => loadTensors(engine, parameters, new Map([['a', a]]))).toThrow(
-    'Cannot load the model: tensor b is missing, need one of shape [3]',
-  )
+  expect(() => loadTensors(engine, parameters, new Map([['a', a]]))).toThrow('Cannot load the model: tensor b is missing, need one of shape [3]')
   expect(() =>
     loadTensors(
       engine,
@@ -108,9 +106,7 @@ test('initial weights have the spread of GPT-2, depend on the seed alone, and le
   expect(spread('transformer.wte.weight')).toBeCloseTo(0.02, 3)
   expect(spread('transformer.h.1.mlp.c_fc.weight')).toBeCloseTo(0.02, 3)
   expect(spread('transformer.h.1.mlp.c_proj.weight')).toBeCloseTo(0.01, 3)
-  expect([spread('transformer.ln_f.weight'), spread('transformer.ln_f.bias'), spread('transformer.h.0.attn.c_attn.bias')]).toEqual([
-    1, 0, 0,
-  ])
+  expect([spread('transformer.ln_f.weight'), spread('transformer.ln_f.bias'), spread('transformer.h.0.attn.c_attn.bias')]).toEqual([1, 0, 0])
   expect(await read(7)).toEqual(tensors)
   expect((await read(8)).get('transformer.wte.weight')).not.toEqual(tensors.get('transformer.wte.weight'))
 })

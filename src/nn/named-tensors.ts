@@ -15,15 +15,12 @@ export function loadTensors(engine: Engine, parameters: FlatParameters, tensors:
   for (const { name, shape, offset, length } of parameters.slots) {
     const tensor = tensors.get(name)
     if (!tensor) throw new Error(`Cannot load the model: tensor ${name} is missing, need one of shape ${formatShape(shape)}`)
-    if (formatShape(tensor.shape) !== formatShape(shape))
-      throw new Error(`Cannot load tensor ${name}: its shape is ${formatShape(tensor.shape)}, need ${formatShape(shape)}`)
-    if (tensor.values.length !== length)
-      throw new Error(`Cannot load tensor ${name}: it has ${tensor.values.length} values, need ${length}`)
+    if (formatShape(tensor.shape) !== formatShape(shape)) throw new Error(`Cannot load tensor ${name}: its shape is ${formatShape(tensor.shape)}, need ${formatShape(shape)}`)
+    if (tensor.values.length !== length) throw new Error(`Cannot load tensor ${name}: it has ${tensor.values.length} values, need ${length}`)
     flat.set(tensor.values, offset)
     extra.delete(name)
   }
-  if (extra.size > 0)
-    throw new Error(`Cannot load the model: it has no parameter for ${[...extra].slice(0, 3).join(', ')} (${extra.size} extra)`)
+  if (extra.size > 0) throw new Error(`Cannot load the model: it has no parameter for ${[...extra].slice(0, 3).join(', ')} (${extra.size} extra)`)
   engine.write(parameters.values, flat)
 }
 

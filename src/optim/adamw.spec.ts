@@ -84,7 +84,5 @@ test('a state of another model is refused with both sizes', () => {
   const parameters = createParameters(engine, SPECS)
   const optimizer = new AdamW(engine, parameters, OPTIONS)
   const short = { values: new Float32Array(64), firstMoments: new Float32Array(64), secondMoments: new Float32Array(64), committed: 1 }
-  expect(() => writeTrainingState(engine, parameters, optimizer, short)).toThrow(
-    `Cannot restore values: 64 elements, need ${parameters.elements}`,
-  )
+  expect(() => writeTrainingState(engine, parameters, optimizer, short)).toThrow(`Cannot restore values: 64 elements, need ${parameters.elements}`)
 })

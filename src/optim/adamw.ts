@@ -55,11 +55,8 @@ export class AdamW {
     const table = engine.reserve(decays.byteLength, 'decay table')
     engine.write(table, decays)
     this.#dispatches = bindingWindows(engine, parameters.elements).map(({ offset, length }) => {
-      const part = (storage: Storage, elements: number, first: number) =>
-        new Tensor(engine, [elements], engine.slice(storage, first * 4, elements * 4))
-      const flat = [parameters.values, this.firstMoments, this.secondMoments, parameters.gradients].map((storage) =>
-        part(storage, length, offset),
-      )
+      const part = (storage: Storage, elements: number, first: number) => new Tensor(engine, [elements], engine.slice(storage, first * 4, elements * 4))
+      const flat = [parameters.values, this.firstMoments, this.secondMoments, parameters.gradients].map((storage) => part(storage, length, offset))
       const blocks = length / SLOT_ELEMENTS
       return {
         constants: { VECTORS: length / 4, BLOCKS: blocks },

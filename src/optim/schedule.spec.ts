@@ -28,8 +28,7 @@ test('constant never changes and constant_with_warmup rises in equal steps to th
 })
 
 test('no schedule goes below zero after its last update', () => {
-  for (const kind of ['linear', 'cosine'] as const)
-    expect(learningRate({ kind, peak: 1, warmupSteps: 1, totalSteps: 4 }, 9)).toBeGreaterThanOrEqual(0)
+  for (const kind of ['linear', 'cosine'] as const) expect(learningRate({ kind, peak: 1, warmupSteps: 1, totalSteps: 4 }, 9)).toBeGreaterThanOrEqual(0)
   expect(learningRate({ kind: 'linear', peak: 1, warmupSteps: 1, totalSteps: 4 }, 9)).toBe(0)
 })
 

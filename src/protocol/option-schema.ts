@@ -42,8 +42,7 @@ const MAX_SEED = 2 ** 32 - 1
 
 function ranged(kind: 'integer' | 'number', range: Range, [group, label, help]: Said) {
   const { min, max, or, open } = range
-  const inside = (value: number): boolean =>
-    value === or?.value || (value >= min && value <= max && !(open === 'min' && value === min) && !(open === 'max' && value === max))
+  const inside = (value: number): boolean => value === or?.value || (value >= min && value <= max && !(open === 'min' && value === min) && !(open === 'max' && value === max))
   const noun = kind === 'integer' ? 'a whole number' : 'a number'
   const from = open === 'min' ? `above ${min}` : `from ${min}`
   const to = open === 'max' ? `below ${max}` : `to ${max}`
@@ -110,7 +109,11 @@ export const optionSchema = v.strictObject({
   tokenizer: choice(['byte', 'char', 'bpe'], 'char', ['data', 'Tokenizer', 'Tabring: what a token is: a byte, a character, or a piece learned from the text.']),
   vocab_size: integer(1_024, { min: 256, max: 65_536 }, ['data', 'BPE vocabulary', 'Tokens that the bpe tokenizer learns; the 256 bytes are among them.']),
   block_size: integer(64, { min: 2, max: 16_384 }, ['data', 'Block size', 'Tokens in one sample; also the longest text the model can see.']),
-  validation_split_percentage: number(5, { min: 0, max: 50, open: 'min' }, ['data', 'Validation share (%)', 'The end of the text that is held out to measure the validation loss.']),
+  validation_split_percentage: number(5, { min: 0, max: 50, open: 'min' }, [
+    'data',
+    'Validation share (%)',
+    'The end of the text that is held out to measure the validation loss.',
+  ]),
   train_sampling_strategy: choice(['random', 'sequential'], 'random', ['data', 'Sample order', 'Whether each epoch shuffles the samples.']),
 
   n_layer: integer(4, { min: 1, max: 128 }, ['model', 'Layers', 'Transformer blocks.']),
@@ -120,7 +123,11 @@ export const optionSchema = v.strictObject({
 
   per_device_train_batch_size: integer(8, batch, ['optimizer', 'Rows per micro-batch', 'Samples that a rank computes at once.']),
   gradient_accumulation_steps: integer(1, { min: 1, max: 65_536 }, ['optimizer', 'Accumulation', 'Micro-batches whose gradients a rank adds up before an update.']),
-  global_batch_size: integerOrNone({ min: 1, max: 16_777_216 }, 'per_device_train_batch_size x ranks x gradient_accumulation_steps', ['optimizer', 'Samples per update', 'Tabring: fixed when the room starts, whatever the number of ranks.']),
+  global_batch_size: integerOrNone({ min: 1, max: 16_777_216 }, 'per_device_train_batch_size x ranks x gradient_accumulation_steps', [
+    'optimizer',
+    'Samples per update',
+    'Tabring: fixed when the room starts, whatever the number of ranks.',
+  ]),
   learning_rate: number(5e-5, { min: 0, max: 100 }, ['optimizer', 'Learning rate', 'The highest rate of AdamW.']),
   weight_decay: number(0, { min: 0, max: 10 }, ['optimizer', 'Weight decay', 'Of weight matrices and embeddings; biases and norms have none.']),
   adam_beta1: number(0.9, { min: 0, max: 1, open: 'max' }, ['optimizer', 'Adam beta 1', 'Decay of the mean of gradients.']),
@@ -135,7 +142,11 @@ export const optionSchema = v.strictObject({
   eval_strategy: choice(['no', 'steps', 'epoch'], 'no', ['evaluation', 'Evaluate', 'When the validation loss is measured.']),
   eval_steps: integerOrNone(steps, 'logging_steps', ['evaluation', 'Evaluate every', 'Updates between two evaluations when eval_strategy is steps.']),
   per_device_eval_batch_size: integer(8, batch, ['evaluation', 'Rows per evaluation', 'Samples that a rank evaluates at once; at most per_device_train_batch_size are used.']),
-  max_eval_samples: integerOrNone({ min: 1, max: MAX_STEPS }, 'all', ['evaluation', 'Most evaluated samples', 'Validation samples that are measured, spread evenly over the held-out text.']),
+  max_eval_samples: integerOrNone({ min: 1, max: MAX_STEPS }, 'all', [
+    'evaluation',
+    'Most evaluated samples',
+    'Validation samples that are measured, spread evenly over the held-out text.',
+  ]),
 
   sample_every: integer(0, every, ['samples', 'Write text every', 'Tabring: updates between two generated texts; 0 for none.']),
   sample_tokens: integer(200, { min: 1, max: 16_384 }, ['samples', 'Text length', 'Tabring: tokens of one generated text.']),

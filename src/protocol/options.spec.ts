@@ -32,7 +32,15 @@ describe('parseOptions', () => {
 
   it('reads the text of a URL or a command line', () => {
     const raw = { learning_rate: '1e-3', max_steps: ' 200 ', logging_first_step: 'true', n_inner: '', global_batch_size: 'none', lr_scheduler_type: 'cosine', weight_decay: '.1' }
-    expect(parseOptions(raw)).toMatchObject({ learning_rate: 1e-3, max_steps: 200, logging_first_step: true, n_inner: null, global_batch_size: null, lr_scheduler_type: 'cosine', weight_decay: 0.1 })
+    expect(parseOptions(raw)).toMatchObject({
+      learning_rate: 1e-3,
+      max_steps: 200,
+      logging_first_step: true,
+      n_inner: null,
+      global_batch_size: null,
+      lr_scheduler_type: 'cosine',
+      weight_decay: 0.1,
+    })
   })
 
   it.each([

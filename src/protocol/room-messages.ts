@@ -29,7 +29,14 @@ export type ToRank =
   | { readonly type: 'admitted'; readonly rankName: string }
   | { readonly type: 'refused'; readonly reason: string }
   /** Options, model config (config.json) and the training tokens, which follow as the blob `corpus`. */
-  | { readonly type: 'prepare'; readonly run: string; readonly options: Record<string, unknown>; readonly config: Record<string, unknown>; readonly corpus: CorpusFacts; readonly initial: 'seed' | 'blob' }
+  | {
+      readonly type: 'prepare'
+      readonly run: string
+      readonly options: Record<string, unknown>
+      readonly config: Record<string, unknown>
+      readonly corpus: CorpusFacts
+      readonly initial: 'seed' | 'blob'
+    }
   /** M1: open the links to your ring neighbours, then answer `formed`. */
   | { readonly type: 'form'; readonly generation: number; readonly members: readonly Member[] }
   /** All formed: broadcast the state of rank `source` (M4, M5), then answer `synced`. */
@@ -38,7 +45,15 @@ export type ToRank =
   /** Stop waiting for this generation: its ring is broken or replaced (M3). */
   | { readonly type: 'abort'; readonly generation: number; readonly cause: string }
   | { readonly type: 'evaluate'; readonly generation: number; readonly id: number; readonly microBatches: readonly (readonly number[])[] }
-  | { readonly type: 'generate'; readonly id: number; readonly prompt: readonly number[]; readonly tokens: number; readonly temperature: number; readonly topK: number; readonly seed: number }
+  | {
+      readonly type: 'generate'
+      readonly id: number
+      readonly prompt: readonly number[]
+      readonly tokens: number
+      readonly temperature: number
+      readonly topK: number
+      readonly seed: number
+    }
   /** Answered by `exported` and the blob `model` (safetensors). */
   | { readonly type: 'export'; readonly id: number }
   | { readonly type: 'finish'; readonly summary: string }
@@ -53,7 +68,15 @@ export interface CorpusFacts {
 
 /** Control messages from a rank to the coordinator. */
 export type FromRank =
-  | { readonly type: 'hello'; readonly protocol: number; readonly build: string; readonly name: string; readonly browser: string; readonly adapter: AdapterFacts; readonly selfTest: SelfTestResult }
+  | {
+      readonly type: 'hello'
+      readonly protocol: number
+      readonly build: string
+      readonly name: string
+      readonly browser: string
+      readonly adapter: AdapterFacts
+      readonly selfTest: SelfTestResult
+    }
   | { readonly type: 'progress'; readonly phase: string; readonly done: number; readonly total: number; readonly unit: 'bytes' | 'items' }
   | { readonly type: 'prepared'; readonly run: string }
   | { readonly type: 'formed'; readonly generation: number; readonly update: number; readonly stateHash: string }

@@ -33,7 +33,10 @@ export class NeighbourLinks {
     if (rank < 0 || members.length < 2) return
     const around = [members[(rank + 1) % members.length], members[(rank + members.length - 1) % members.length]]
     const neighbours = new Map(around.flatMap((member) => (member ? [[member.peer, member]] : [])))
-    this.#open.set(generation, [...neighbours.values()].map((member) => this.#connect(generation, member)))
+    this.#open.set(
+      generation,
+      [...neighbours.values()].map((member) => this.#connect(generation, member)),
+    )
   }
 
   closeBelow(floor: number): void {

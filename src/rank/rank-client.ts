@@ -85,10 +85,15 @@ class RankClient implements RankView {
       }
     })
     died.catch(() => {})
-    const started = worker.api.start(peer, profile, callback((message, blob) => this.#fromWorker(message, blob)))
+    const started = worker.api.start(
+      peer,
+      profile,
+      callback((message, blob) => this.#fromWorker(message, blob)),
+    )
     const { adapter, selfTest } = await Promise.race([started, died])
     this.#hello = { type: 'hello', protocol: PROTOCOL_VERSION, build, name, browser: browserName(navigator.userAgent), adapter, selfTest }
-    if (!selfTest.passed) throw new Error(`The numeric self-test failed: this device's results are off by ${selfTest.worstError.toExponential(1)}. A newer browser or graphics driver may help.`)
+    if (!selfTest.passed)
+      throw new Error(`The numeric self-test failed: this device's results are off by ${selfTest.worstError.toExponential(1)}. A newer browser or graphics driver may help.`)
   }
 
   async #announce(): Promise<void> {
@@ -100,7 +105,12 @@ class RankClient implements RankView {
       failed: (generation, cause) => this.#send({ type: 'failed', generation, update: null, cause, fatal: false }),
     })
     const silence = setTimeout(() => {
-      if (!this.#coordinator) this.#say('connecting', `Nobody coordinates room ${this.room} right now`, 'The link may be old, or the coordinator page is closed. This page keeps looking; ask for a new link if it stays like this.')
+      if (!this.#coordinator)
+        this.#say(
+          'connecting',
+          `Nobody coordinates room ${this.room} right now`,
+          'The link may be old, or the coordinator page is closed. This page keeps looking; ask for a new link if it stays like this.',
+        )
     }, ROOM_SILENCE_MS)
     signalling.onPeer = (peer, presence) => {
       if (presence?.role !== 'coordinator') return
@@ -114,10 +124,22 @@ class RankClient implements RankView {
   #meet(peer: string, presence: Presence): void {
     if (this.#coordinatorPeer === peer || !this.#signalling) return
     if (presence.build !== this.#settings.build) {
-      return this.#stop('refused', 'This page is from another version', 'The coordinator runs another build of Tabring. Reload this page; if that does not help, ask the coordinator to reload theirs.')
+      return this.#stop(
+        'refused',
+        'This page is from another version',
+        'The coordinator runs another build of Tabring. Reload this page; if that does not help, ask the coordinator to reload theirs.',
+      )
     }
     this.#coordinatorPeer = peer
-    const opened = openPeer({ signalling: this.#signalling, remote: peer, initiator: true, session: this.#session, iceServers: [], connectDeadlineMs: CONNECT_DEADLINE_MS, maxBlobBytes: MAX_BLOB_BYTES })
+    const opened = openPeer({
+      signalling: this.#signalling,
+      remote: peer,
+      initiator: true,
+      session: this.#session,
+      iceServers: [],
+      connectDeadlineMs: CONNECT_DEADLINE_MS,
+      maxBlobBytes: MAX_BLOB_BYTES,
+    })
     this.#coordinator = opened
     const { control } = opened
     control.onMessage = (raw) => {

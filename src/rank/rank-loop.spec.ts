@@ -11,7 +11,20 @@ import { RankLoop } from './rank-loop.ts'
 import { type Replica, createReplica } from './replica.ts'
 
 const TEXT = Array.from({ length: 400 }, (_, index) => `line ${(index * 37) % 91} of a small text, `).join('')
-const OPTIONS = { preset: 'tiny', max_steps: 5, global_batch_size: 8, per_device_train_batch_size: 1, n_embd: 16, block_size: 16, sample_every: 5, sample_tokens: 4, eval_steps: 5, max_eval_samples: 4, hash_every: 1, bucket_cap_mb: 0.004 }
+const OPTIONS = {
+  preset: 'tiny',
+  max_steps: 5,
+  global_batch_size: 8,
+  per_device_train_batch_size: 1,
+  n_embd: 16,
+  block_size: 16,
+  sample_every: 5,
+  sample_tokens: 4,
+  eval_steps: 5,
+  max_eval_samples: 4,
+  hash_every: 1,
+  bucket_cap_mb: 0.004,
+}
 
 /** A room in one process: the real coordinator run, real loops and replicas on Dawn, loopback links, messages as JSON. */
 class Room {
@@ -118,7 +131,11 @@ describe('a room of ranks in one process', () => {
   it('[U3] 1 rank with 8 micro-batches, 2 with 4, 4 with 2 and 3 with 4 + 3 + 1 train alike', async () => {
     const alone = await train(['a'])
     expect(alone.reports.length).toBe(5)
-    for (const [peers, shares] of [[['a', 'b'], ''], [['a', 'b', 'c', 'd'], ''], [['a', 'b', 'c'], '4,3,1']] as const) {
+    for (const [peers, shares] of [
+      [['a', 'b'], ''],
+      [['a', 'b', 'c', 'd'], ''],
+      [['a', 'b', 'c'], '4,3,1'],
+    ] as const) {
       const several = await train(peers, { micro_batch_shares: shares })
       for (const [index, report] of several.reports.entries()) {
         const reference = alone.reports[index]

@@ -127,9 +127,8 @@ export class RankLoop {
     this.#waiting = new AbortController()
     const worldSize = members.length
     const peerAt = (index: number) => members[(index + worldSize) % worldSize]?.peer ?? ''
-    const [next, previous] = worldSize === 1
-      ? [null, null]
-      : await Promise.all([peerAt(rank + 1), peerAt(rank - 1)].map((peer) => this.#links.opened(generation, peer, this.#waiting?.signal)))
+    const [next, previous] =
+      worldSize === 1 ? [null, null] : await Promise.all([peerAt(rank + 1), peerAt(rank - 1)].map((peer) => this.#links.opened(generation, peer, this.#waiting?.signal)))
     this.#ring = createRing({ rank, worldSize, generation, next: next ?? null, previous: previous ?? null, deadlineMs: replica.ringDeadlineMs })
     this.#ring.onFailure = (cause) => this.#ringFailed(generation, cause)
     this.#ports.emit({ type: 'formed', generation, update: replica.nextUpdate, stateHash: await replica.stateHash() })

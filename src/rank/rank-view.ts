@@ -13,7 +13,13 @@ export interface RankView {
   readonly name: ReadonlySignal<string>
   /** A phase whose size is known; null when nothing is under way. */
   readonly progress: ReadonlySignal<{ readonly label: string; readonly done: number; readonly total: number; readonly unit: 'bytes' | 'items' } | null>
-  readonly contribution: ReadonlySignal<{ readonly updates: number; readonly tokens: number; readonly tokensPerSecond: number; readonly share: number; readonly loss: number | null }>
+  readonly contribution: ReadonlySignal<{
+    readonly updates: number
+    readonly tokens: number
+    readonly tokensPerSecond: number
+    readonly share: number
+    readonly loss: number | null
+  }>
   readonly wakeLock: ReadonlySignal<boolean>
   /** After the visitor agreed. */
   join(name: string): Promise<void>

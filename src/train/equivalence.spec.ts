@@ -51,9 +51,7 @@ async function train(
   const trainees = engines.slice(0, split.length).map(createTrainee)
   const reports: WindowReport[] = []
   for (let update = 0; update < UPDATES; update++) {
-    const all = Array.from({ length: MICRO_BATCHES }, (_, index) =>
-      [2 * index, 2 * index + 1].map((sample) => sample + update * 2 * MICRO_BATCHES),
-    )
+    const all = Array.from({ length: MICRO_BATCHES }, (_, index) => [2 * index, 2 * index + 1].map((sample) => sample + update * 2 * MICRO_BATCHES))
     const numItems = all.flat().reduce((sum, sample) => sum + itemsOf(sample), 0)
     let dealt = 0
     const parts = split.map((count) => {
@@ -61,9 +59,7 @@ async function train(
       return all.slice(dealt - count, dealt)
     })
     const window = { update, numItems, learningRate: 0.01 }
-    const every = await Promise.all(
-      trainees.map((trainee, rank) => runUpdate(trainee, reducers[rank]!, { ...window, microBatches: parts[rank]! })),
-    )
+    const every = await Promise.all(trainees.map((trainee, rank) => runUpdate(trainee, reducers[rank]!, { ...window, microBatches: parts[rank]! })))
     for (const { lossSum, gradNorm } of every) expect([lossSum, gradNorm]).toEqual([every[0]?.lossSum, every[0]?.gradNorm])
     reports.push(every[0]!)
   }

@@ -54,9 +54,7 @@ describe('with the golden model', () => {
   })
 
   test('a prompt with an id outside the vocabulary is refused', async () => {
-    await expect(generate(model, { ...OPTIONS, prompt: [80], tokens: 1 })).rejects.toThrow(
-      'Cannot generate: the prompt has id 80, need ids below 80',
-    )
+    await expect(generate(model, { ...OPTIONS, prompt: [80], tokens: 1 })).rejects.toThrow('Cannot generate: the prompt has id 80, need ids below 80')
   })
 })
 

@@ -24,12 +24,7 @@ describe.each(['lane', 'shared'] as const)('training GPT-2 on the %s profile', (
     test(`gives all 20 losses, norms and rates of torch's ${name}`, async () => {
       const [reducer] = loopbackReducers(1)
       if (!reducer) throw new Error('no reducer')
-      const trainee = traineeOf(
-        goldenModel(engine),
-        SHAPE,
-        ([index]) => microBatchOf(curve.batches[index ?? 0] ?? { input_ids: [], labels: [] }),
-        { weightDecay },
-      )
+      const trainee = traineeOf(goldenModel(engine), SHAPE, ([index]) => microBatchOf(curve.batches[index ?? 0] ?? { input_ids: [], labels: [] }), { weightDecay })
       const schedule = { kind, peak: 2e-3, warmupSteps: 3, totalSteps: 20 }
       for (const [update, expected] of curve[name].entries()) {
         const rate = learningRate(schedule, trainee.optimizer.committed)

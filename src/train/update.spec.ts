@@ -35,11 +35,7 @@ class Room {
   }
 
   /** Every rank's outcome of one update of the given micro-batches by rank. */
-  settle(
-    update: number,
-    byRank: readonly (readonly (readonly number[])[])[],
-    options: { readonly numItems?: number; readonly signal?: AbortSignal } = {},
-  ) {
+  settle(update: number, byRank: readonly (readonly (readonly number[])[])[], options: { readonly numItems?: number; readonly signal?: AbortSignal } = {}) {
     const numItems = options.numItems ?? byRank.flat(2).length
     return Promise.allSettled(
       this.trainees.map((trainee, rank) => {

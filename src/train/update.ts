@@ -74,8 +74,7 @@ export async function runUpdate(trainee: Trainee, reducer: Reducer, window: Wind
   const vote = await castVote(trainee, items, failure ?? exchange.failure)
   const votes = await gatherVotes(reducer, vote, { update, collective: exchange.collectives })
   const verdict = countVotes(votes, update)
-  if (verdict.items !== numItems)
-    throw new Error(`Cannot finish update ${update + 1}: the ranks counted ${verdict.items} targets, need ${numItems} as planned`)
+  if (verdict.items !== numItems) throw new Error(`Cannot finish update ${update + 1}: the ranks counted ${verdict.items} targets, need ${numItems} as planned`)
 
   // Scale, norm, clip and step, or skip: the same on all ranks.
   const gradNorm = numItems === 0 ? 0 : verdict.finite ? Math.sqrt(verdict.sumSquares) / numItems : Number.NaN
@@ -102,12 +101,7 @@ async function finished(engine: Engine): Promise<number> {
 }
 
 /** Forward and backward of one micro-batch; `last` hears of finished gradients when it is the window's last. Returns its targets. */
-function enqueueMicroBatch(
-  { engine, model, losses, source, shape }: Trainee,
-  samples: MicroBatchPlan,
-  index: number,
-  last: WindowSync | null,
-): number {
+function enqueueMicroBatch({ engine, model, losses, source, shape }: Trainee, samples: MicroBatchPlan, index: number, last: WindowSync | null): number {
   using _scope = engine.scope()
   const { ids, labels } = source(samples)
   const targets = shiftLabels(labels, shape.batch, shape.length)

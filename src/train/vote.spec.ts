@@ -20,9 +20,7 @@ test('bytes of another size are refused', () => {
 test('all ranks take the norm of rank 0, and a rank with other gradients is named', () => {
   const near = { ...vote, sumSquares: 1e70 * (1 + 1e-7) }
   expect(countVotes([vote, near], 3)).toEqual({ items: 2 ** 41, lossSum: 2 / 3, sumSquares: 1e70, finite: true })
-  expect(() => countVotes([vote, { ...vote, sumSquares: 2e70 }], 3)).toThrow(
-    'Cannot finish update 4: rank 1 holds gradients of squared norm 2e+70, rank 0 of 1e+70',
-  )
+  expect(() => countVotes([vote, { ...vote, sumSquares: 2e70 }], 3)).toThrow('Cannot finish update 4: rank 1 holds gradients of squared norm 2e+70, rank 0 of 1e+70')
 })
 
 test('one rank that is not finite, or a loss that is not, makes the verdict not finite', () => {

@@ -41,9 +41,7 @@ export function countVotes(votes: readonly Vote[], update: number): Verdict {
   const finite = votes.every((vote) => vote.finite)
   const other = votes.findIndex((vote) => Math.abs(vote.sumSquares - sumSquares) > NORM_TOLERANCE * sumSquares)
   if (finite && other >= 0) {
-    throw new Error(
-      `Cannot finish update ${update + 1}: rank ${other} holds gradients of squared norm ${votes[other]?.sumSquares}, rank 0 of ${sumSquares}`,
-    )
+    throw new Error(`Cannot finish update ${update + 1}: rank ${other} holds gradients of squared norm ${votes[other]?.sumSquares}, rank 0 of ${sumSquares}`)
   }
   const total = (of: (vote: Vote) => number) => votes.reduce((sum, vote) => sum + of(vote), 0)
   const lossSum = total((vote) => vote.lossSum)

@@ -30,10 +30,28 @@ export async function runPreflight(ports: PreflightPorts): Promise<PreflightItem
   const { secure, gpu, webrtc, worker } = ports
   const item = (id: PreflightItem['id'], ok: boolean, good: string, bad: string, fix: string): PreflightItem => ({ id, ok, sentence: ok ? good : bad, fix: ok ? '' : fix })
   return [
-    item('secure', secure, 'The page is secure.', 'The page is not secure, so the browser hides WebGPU.', 'Open it over https, or as http://localhost on the computer that serves it.'),
-    item('webgpu', gpu !== undefined, 'The browser has WebGPU.', 'The browser has no WebGPU.', 'Use a recent Chrome, Edge, Firefox or Safari; on Linux, Chrome may need chrome://flags/#enable-unsafe-webgpu.'),
+    item(
+      'secure',
+      secure,
+      'The page is secure.',
+      'The page is not secure, so the browser hides WebGPU.',
+      'Open it over https, or as http://localhost on the computer that serves it.',
+    ),
+    item(
+      'webgpu',
+      gpu !== undefined,
+      'The browser has WebGPU.',
+      'The browser has no WebGPU.',
+      'Use a recent Chrome, Edge, Firefox or Safari; on Linux, Chrome may need chrome://flags/#enable-unsafe-webgpu.',
+    ),
     await adapterItem(gpu),
-    item('webrtc', webrtc, 'Direct connections (WebRTC) are there.', 'Direct connections (WebRTC) are switched off.', 'Allow WebRTC in the browser settings, or switch off the extension that blocks it.'),
+    item(
+      'webrtc',
+      webrtc,
+      'Direct connections (WebRTC) are there.',
+      'Direct connections (WebRTC) are switched off.',
+      'Allow WebRTC in the browser settings, or switch off the extension that blocks it.',
+    ),
     item('worker', worker, 'Background computing (Workers) is there.', 'Background computing (Workers) is missing.', 'Use a recent Chrome, Edge, Firefox or Safari.'),
   ]
 }
@@ -41,7 +59,12 @@ export async function runPreflight(ports: PreflightPorts): Promise<PreflightItem
 async function adapterItem(gpu: GPU | undefined): Promise<PreflightItem> {
   const adapter = await gpu?.requestAdapter().catch(() => null)
   if (!adapter) {
-    return { id: 'adapter', ok: false, sentence: 'No graphics adapter answers.', fix: 'Switch hardware acceleration on in the browser settings, update the graphics driver, then restart the browser.' }
+    return {
+      id: 'adapter',
+      ok: false,
+      sentence: 'No graphics adapter answers.',
+      fix: 'Switch hardware acceleration on in the browser settings, update the graphics driver, then restart the browser.',
+    }
   }
   const { vendor, architecture, description } = adapter.info
   const name = [vendor, architecture].filter(Boolean).join(' ') || description || 'a graphics adapter'

@@ -57,7 +57,8 @@ export function CoordinatorApp({ session, preflight, ownUrl }: CoordinatorAppPro
             <h2>2. Who computes</h2>
             <Invite url={session.inviteUrl.value} />
             <label>
-              <input type="checkbox" role="switch" checked={session.computeHere.value} onChange={({ currentTarget }) => session.setComputeHere(currentTarget.checked)} /> This tab computes too
+              <input type="checkbox" role="switch" checked={session.computeHere.value} onChange={({ currentTarget }) => session.setComputeHere(currentTarget.checked)} /> This tab
+              computes too
             </label>
             <PreflightList items={preflight} />
             <RankTable ranks={session.ranks.value} />
@@ -136,8 +137,8 @@ function ModelSize({ session }: { readonly session: SessionView }) {
   const rows = options.global_batch_size ?? options.per_device_train_batch_size * options.gradient_accumulation_steps * Math.max(1, session.ranks.value.length)
   return (
     <p class="quiet">
-      {parameters === null ? 'The model’s size shows when training starts.' : `${compact(parameters)} parameters, a vocabulary of ${session.vocabSize.value}.`} About {compact(rows * options.block_size)} tokens
-      per update.
+      {parameters === null ? 'The model’s size shows when training starts.' : `${compact(parameters)} parameters, a vocabulary of ${session.vocabSize.value}.`} About{' '}
+      {compact(rows * options.block_size)} tokens per update.
     </p>
   )
 }

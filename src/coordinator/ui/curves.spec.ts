@@ -2,7 +2,18 @@ import { describe, expect, it } from 'vitest'
 import type { StepRecord } from '../../protocol/step-record.ts'
 import { columns, lossColumns, smooth } from './curves.ts'
 
-const record = (step: number, loss: number): StepRecord => ({ step, loss, grad_norm: 1, learning_rate: 0.1, epoch: 0, num_items: 1, outcome: 'committed', ranks: 1, tokens_per_second: 1, elapsed_ms: step })
+const record = (step: number, loss: number): StepRecord => ({
+  step,
+  loss,
+  grad_norm: 1,
+  learning_rate: 0.1,
+  epoch: 0,
+  num_items: 1,
+  outcome: 'committed',
+  ranks: 1,
+  tokens_per_second: 1,
+  elapsed_ms: step,
+})
 
 describe('curves', () => {
   it('smooth a constant into itself from the first value on', () => {

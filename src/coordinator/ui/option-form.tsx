@@ -19,7 +19,10 @@ const FIRST = ['max_steps', 'learning_rate', 'tokenizer']
 
 export function OptionForm({ session, locked }: { readonly session: SessionView; readonly locked: boolean }) {
   const preset = session.options.value.preset
-  const groups = (Object.keys(GROUPS) as OptionGroup[]).map((group) => ({ group, fields: optionFields.filter((field) => field.group === group && !FIRST.includes(field.name) && field.name !== 'preset') }))
+  const groups = (Object.keys(GROUPS) as OptionGroup[]).map((group) => ({
+    group,
+    fields: optionFields.filter((field) => field.group === group && !FIRST.includes(field.name) && field.name !== 'preset'),
+  }))
   return (
     <fieldset disabled={locked}>
       <label>
@@ -33,9 +36,11 @@ export function OptionForm({ session, locked }: { readonly session: SessionView;
         </select>
         <small>{isPresetName(preset) ? presets[preset].help : ''}</small>
       </label>
-      {optionFields.filter((field) => FIRST.includes(field.name)).map((field) => (
-        <Field key={`${preset} ${field.name}`} field={field} session={session} />
-      ))}
+      {optionFields
+        .filter((field) => FIRST.includes(field.name))
+        .map((field) => (
+          <Field key={`${preset} ${field.name}`} field={field} session={session} />
+        ))}
       {groups.map(({ group, fields }) => (
         <details key={group}>
           <summary>{GROUPS[group]}</summary>

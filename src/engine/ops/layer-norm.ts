@@ -19,7 +19,9 @@ export function layerNorm(x: Tensor, weight: Tensor, bias: Tensor | null, { epsi
   const columns = weight.size
   const rows = x.size / columns
   if (x.shape.at(-1) !== columns || (bias && bias.size !== columns)) {
-    throw new Error(`Cannot normalise ${formatShape(x.shape)}: weight is ${formatShape(weight.shape)} and bias ${bias ? formatShape(bias.shape) : 'absent'}, need [${x.shape.at(-1)}]`)
+    throw new Error(
+      `Cannot normalise ${formatShape(x.shape)}: weight is ${formatShape(weight.shape)} and bias ${bias ? formatShape(bias.shape) : 'absent'}, need [${x.shape.at(-1)}]`,
+    )
   }
   const out = engine.empty(x.shape)
   const stats = engine.empty([rows, 2])

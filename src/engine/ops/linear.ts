@@ -55,7 +55,8 @@ function sizes(x: Tensor, weight: Tensor, bias: Tensor | null, inOut: boolean): 
   const [rows = 0, inner = 0] = x.shape
   const [first = 0, second = 0] = weight.shape
   const [weightInner, columns] = inOut ? [first, second] : [second, first]
-  if (x.shape.length !== 2 || weight.shape.length !== 2) throw new Error(`Cannot apply a weight of ${formatShape(weight.shape)} to ${formatShape(x.shape)}: need two dimensions each`)
+  if (x.shape.length !== 2 || weight.shape.length !== 2)
+    throw new Error(`Cannot apply a weight of ${formatShape(weight.shape)} to ${formatShape(x.shape)}: need two dimensions each`)
   if (weightInner !== inner) throw new Error(`Cannot matmul ${formatShape(x.shape)} by ${formatShape(weight.shape)}: ${inner} is not ${weightInner}`)
   if (bias && bias.size !== columns) throw new Error(`Cannot add a bias of ${formatShape(bias.shape)} to ${columns} columns: need [${columns}]`)
   return { rows, inner, columns }

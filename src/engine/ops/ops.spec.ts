@@ -25,21 +25,37 @@ describe.each(['lane', 'shared'] as const)('ops in the %s profile, on poisoned m
   })
   afterAll(() => engine.close())
 
-  const sizes = [[1, 1, 1], [8, 8, 8], [33, 36, 20], [7, 5, 3], [65, 4, 132], [12, 127, 1], [64, 68, 64]] as const
-  it.each(sizes.flatMap((size) => (['NN', 'NT', 'TN'] as const).map((form) => [form, ...size] as const)))('matmul %s of m=%i n=%i k=%i equals float64, also added to what is there', async (form: MatmulForm, m, n, k) => {
-    using _scope = engine.scope()
-    const a = randomValues(m * k, 1)
-    const b = randomValues(k * n, 2)
-    const before = randomValues(m * n, 3)
-    const want = matmulReference(a, b, m, n, k, form)
-    const out = engine.empty([m, n])
-    const added = engine.upload(new Float32Array(before), [m, n])
-    const [gpuA, gpuB] = [engine.upload(new Float32Array(a), [m * k]), engine.upload(new Float32Array(b), [k * n])]
-    matmul(engine, { form, m, n, k, a: gpuA, b: gpuB, out })
-    matmul(engine, { form, m, n, k, a: gpuA, b: gpuB, out: added, accumulate: true })
-    expectClose(await out.read(), want, 1e-5, 'product')
-    expectClose(await added.read(), want.map((value, index) => value + (before[index] ?? 0)), 1e-5, 'sum')
-  })
+  const sizes = [
+    [1, 1, 1],
+    [8, 8, 8],
+    [33, 36, 20],
+    [7, 5, 3],
+    [65, 4, 132],
+    [12, 127, 1],
+    [64, 68, 64],
+  ] as const
+  it.each(sizes.flatMap((size) => (['NN', 'NT', 'TN'] as const).map((form) => [form, ...size] as const)))(
+    'matmul %s of m=%i n=%i k=%i equals float64, also added to what is there',
+    async (form: MatmulForm, m, n, k) => {
+      using _scope = engine.scope()
+      const a = randomValues(m * k, 1)
+      const b = randomValues(k * n, 2)
+      const before = randomValues(m * n, 3)
+      const want = matmulReference(a, b, m, n, k, form)
+      const out = engine.empty([m, n])
+      const added = engine.upload(new Float32Array(before), [m, n])
+      const [gpuA, gpuB] = [engine.upload(new Float32Array(a), [m * k]), engine.upload(new Float32Array(b), [k * n])]
+      matmul(engine, { form, m, n, k, a: gpuA, b: gpuB, out })
+      matmul(engine, { form, m, n, k, a: gpuA, b: gpuB, out: added, accumulate: true })
+      expectClose(await out.read(), want, 1e-5, 'product')
+      expectClose(
+        await added.read(),
+        want.map((value, index) => value + (before[index] ?? 0)),
+        1e-5,
+        'sum',
+      )
+    },
+  )
 
   it('matmul refuses operands of another size, with the numbers', () => {
     using _scope = engine.scope()
@@ -47,21 +63,32 @@ describe.each(['lane', 'shared'] as const)('ops in the %s profile, on poisoned m
     expect(() => matmul(engine, { form: 'NN', m: 2, n: 2, k: 2, a: x, b: x, out: x })).toThrow('Cannot matmul NN m=2 n=2 k=2: a is [6], need 4 elements')
   })
 
-  const linearSizes = [[1, 1, 1], [5, 12, 8], [9, 7, 5], [70, 8, 12]] as const
-  it.each(linearSizes.flatMap((size) => (['in-out', 'out-in'] as const).flatMap((layout) => (['none', 'gelu-tanh'] as const).map((activation) => [layout, activation, ...size] as const))))(
-    'linear %s with %s, [%i, %i] to %i, and its gradients',
-    async (layout, activation, rows, inner, columns) => {
-      await checkOp(engine, {
-        inputs: [randomInput([rows, inner], 1), randomInput(layout === 'in-out' ? [inner, columns] : [columns, inner], 2), randomInput([columns], 3), randomInput([rows, columns], 4)],
-        run: ([x, weight, bias, residual]) => linear(need(x), need(weight), need(bias), { layout, activation, residual: need(residual) }),
-        reference: ([x = new Float64Array(), weight = new Float64Array(), bias, residual]) =>
-          matmulReference(x, weight, rows, columns, inner, layout === 'in-out' ? 'NN' : 'NT').map((sum, index) => {
-            const pre = sum + (bias?.[index % columns] ?? 0)
-            return (activation === 'gelu-tanh' ? geluReference(pre) : pre) + (residual?.[index] ?? 0)
-          }),
-      })
-    },
-  )
+  const linearSizes = [
+    [1, 1, 1],
+    [5, 12, 8],
+    [9, 7, 5],
+    [70, 8, 12],
+  ] as const
+  it.each(
+    linearSizes.flatMap((size) =>
+      (['in-out', 'out-in'] as const).flatMap((layout) => (['none', 'gelu-tanh'] as const).map((activation) => [layout, activation, ...size] as const)),
+    ),
+  )('linear %s with %s, [%i, %i] to %i, and its gradients', async (layout, activation, rows, inner, columns) => {
+    await checkOp(engine, {
+      inputs: [
+        randomInput([rows, inner], 1),
+        randomInput(layout === 'in-out' ? [inner, columns] : [columns, inner], 2),
+        randomInput([columns], 3),
+        randomInput([rows, columns], 4),
+      ],
+      run: ([x, weight, bias, residual]) => linear(need(x), need(weight), need(bias), { layout, activation, residual: need(residual) }),
+      reference: ([x = new Float64Array(), weight = new Float64Array(), bias, residual]) =>
+        matmulReference(x, weight, rows, columns, inner, layout === 'in-out' ? 'NN' : 'NT').map((sum, index) => {
+          const pre = sum + (bias?.[index % columns] ?? 0)
+          return (activation === 'gelu-tanh' ? geluReference(pre) : pre) + (residual?.[index] ?? 0)
+        }),
+    })
+  })
 
   it('linear without bias or residual, and its gradients', async () => {
     await checkOp(engine, {
@@ -78,13 +105,21 @@ describe.each(['lane', 'shared'] as const)('ops in the %s profile, on poisoned m
 
   it('tanh-GELU is finite and right for pre-activations of 1e4 in both directions', async () => {
     await checkOp(engine, {
-      inputs: [{ shape: [1, 4], values: Float64Array.of(1e4, -1e4, 30, -30) }, { shape: [4, 4], values: Float64Array.from({ length: 16 }, (_, at) => (at % 5 === 0 ? 1 : 0)) }],
+      inputs: [
+        { shape: [1, 4], values: Float64Array.of(1e4, -1e4, 30, -30) },
+        { shape: [4, 4], values: Float64Array.from({ length: 16 }, (_, at) => (at % 5 === 0 ? 1 : 0)) },
+      ],
       run: ([x, weight]) => linear(need(x), need(weight), null, { layout: 'in-out', activation: 'gelu-tanh' }),
       reference: ([x = new Float64Array(), weight = new Float64Array()]) => matmulReference(x, weight, 1, 4, 4, 'NN').map(geluReference),
     })
   })
 
-  it.each([[1, 1], [5, 12], [70, 33], [3, 65]] as const)('layer norm of [%i, %i] and its gradients', async (rows, columns) => {
+  it.each([
+    [1, 1],
+    [5, 12],
+    [70, 33],
+    [3, 65],
+  ] as const)('layer norm of [%i, %i] and its gradients', async (rows, columns) => {
     await checkOp(engine, {
       inputs: [randomInput([rows, columns], 1), randomInput([columns], 2), randomInput([columns], 3)],
       run: ([x, weight, bias]) => layerNorm(need(x), need(weight), need(bias), { epsilon: 1e-5 }),
@@ -125,7 +160,11 @@ describe.each(['lane', 'shared'] as const)('ops in the %s profile, on poisoned m
     expectClose(await out.read(), attentionReference(values, options), 1e-3, 'output')
   })
 
-  it.each([[1, 1, 1, 1, true], [2, 5, 7, 3, true], [3, 4, 5, 8, false]] as const)('embedding of %i x %i tokens of %i, width %i, positions %s, and its gradients', async (batch, length, vocabSize, width, positions) => {
+  it.each([
+    [1, 1, 1, 1, true],
+    [2, 5, 7, 3, true],
+    [3, 4, 5, 8, false],
+  ] as const)('embedding of %i x %i tokens of %i, width %i, positions %s, and its gradients', async (batch, length, vocabSize, width, positions) => {
     const ids = Uint32Array.from({ length: batch * length }, (_, at) => (at * at) % vocabSize)
     await checkOp(engine, {
       inputs: [randomInput([vocabSize, width], 1), ...(positions ? [randomInput([length + 2, width], 2)] : [])],
@@ -155,7 +194,8 @@ describe.each(['lane', 'shared'] as const)('ops in the %s profile, on poisoned m
     gpuWeight.requiresGrad = true
     const lossSum = engine.upload(Float32Array.of(10), [1])
     engine.tape.backward(crossEntropyHead(gpuX, gpuWeight, engine.upload(Int32Array.from(targets), [rows]), lossSum))
-    const loss = (values: readonly Float64Array[]): number => crossEntropyReference(matmulReference(values[0] ?? x.values, values[1] ?? weight.values, rows, vocabSize, width, 'NT'), targets)
+    const loss = (values: readonly Float64Array[]): number =>
+      crossEntropyReference(matmulReference(values[0] ?? x.values, values[1] ?? weight.values, rows, vocabSize, width, 'NT'), targets)
     expectClose(await lossSum.read(), [10 + loss([x.values, weight.values])], 1e-5, 'loss')
     for (const [index, tensor] of [gpuX, gpuWeight].entries()) {
       const inputs = [Float64Array.from(x.values), Float64Array.from(weight.values)]
@@ -191,6 +231,11 @@ describe.each(['lane', 'shared'] as const)('ops in the %s profile, on poisoned m
     expectClose(await out.read(), want, 1e-5, 'column sums')
     const doubled = engine.upload(new Float32Array(want), [5])
     addInto(engine, out, doubled)
-    expectClose(await doubled.read(), want.map((value) => value * 2), 1e-5, 'sum')
+    expectClose(
+      await doubled.read(),
+      want.map((value) => value * 2),
+      1e-5,
+      'sum',
+    )
   })
 })

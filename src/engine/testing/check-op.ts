@@ -56,10 +56,20 @@ export async function checkOp(engine: Engine, { inputs, run, reference, toleranc
       if (!gradient) throw new Error(`input ${index} got no gradient`)
       const before = asParameters ? startOf(input.values.length) : new Float64Array(input.values.length)
       const at = sampledIndices(input.values.length)
-      const numeric = centralDifferences(project, inputs.map(({ values }) => values), index, at)
+      const numeric = centralDifferences(
+        project,
+        inputs.map(({ values }) => values),
+        index,
+        at,
+      )
       const got = await gradient.read()
       const want = numeric.map((value, sample) => value + (before[at[sample] ?? 0] ?? 0))
-      expectClose(at.map((place) => got[place] ?? Number.NaN), want, tolerance * 5, `gradient of input ${index}${asParameters ? ' as a parameter' : ''}`)
+      expectClose(
+        at.map((place) => got[place] ?? Number.NaN),
+        want,
+        tolerance * 5,
+        `gradient of input ${index}${asParameters ? ' as a parameter' : ''}`,
+      )
     }
     for (const tensor of tensors) tensor.release()
   }

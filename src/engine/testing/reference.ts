@@ -45,21 +45,23 @@ export function attentionReference(qkv: Float64Array, shape: AttentionShape): Fl
   const stride = (heads + 2 * kvHeads) * headDim
   const at = (b: number, t: number, slot: number, d: number): number => qkv[(b * length + t) * stride + slot * headDim + d] ?? 0
   const out = new Float64Array(batch * length * heads * headDim)
-  for (let b = 0; b < batch; b++) for (let h = 0; h < heads; h++) for (let i = 0; i < length; i++) {
-    const kv = heads + Math.floor(h / (heads / kvHeads))
-    const scores = Array.from({ length: i + 1 }, (_, j) => {
-      let score = 0
-      for (let d = 0; d < headDim; d++) score += at(b, i, h, d) * at(b, j, kv, d)
-      return score * scale
-    })
-    const largest = Math.max(...scores)
-    const weights = scores.map((score) => Math.exp(score - largest))
-    const total = weights.reduce((sum, weight) => sum + weight, 0)
-    for (let d = 0; d < headDim; d++) {
-      const mixed = weights.reduce((sum, weight, j) => sum + weight * at(b, j, kv + kvHeads, d), 0)
-      out[((b * length + i) * heads + h) * headDim + d] = mixed / total
-    }
-  }
+  for (let b = 0; b < batch; b++)
+    for (let h = 0; h < heads; h++)
+      for (let i = 0; i < length; i++) {
+        const kv = heads + Math.floor(h / (heads / kvHeads))
+        const scores = Array.from({ length: i + 1 }, (_, j) => {
+          let score = 0
+          for (let d = 0; d < headDim; d++) score += at(b, i, h, d) * at(b, j, kv, d)
+          return score * scale
+        })
+        const largest = Math.max(...scores)
+        const weights = scores.map((score) => Math.exp(score - largest))
+        const total = weights.reduce((sum, weight) => sum + weight, 0)
+        for (let d = 0; d < headDim; d++) {
+          const mixed = weights.reduce((sum, weight, j) => sum + weight * at(b, j, kv + kvHeads, d), 0)
+          out[((b * length + i) * heads + h) * headDim + d] = mixed / total
+        }
+      }
   return out
 }
 

@@ -56,9 +56,7 @@ test('what does not fit the adapter is said with the numbers', () => {
   expect(checkFits(small, { batch: 4, length: 64 }, limits)).toBeNull()
   expect(checkFits(small, { batch: 4, length: 65 }, limits)).toBe('Cannot train on 65 tokens a row: the model has 64 positions')
   const gpt2 = { ...small, vocabSize: 50_257, width: 768, heads: 12, innerWidth: 3072, layers: 12, positions: 1024 }
-  expect(checkFits(gpt2, { batch: 1, length: 64 }, limits)).toBe(
-    'Cannot fit the token embedding (50257 x 768): 154389504 bytes, this adapter binds at most 134217728',
-  )
+  expect(checkFits(gpt2, { batch: 1, length: 64 }, limits)).toBe('Cannot fit the token embedding (50257 x 768): 154389504 bytes, this adapter binds at most 134217728')
   expect(checkFits({ ...gpt2, vocabSize: 20_000 }, { batch: 1, length: 64 }, limits)).toMatch(
     /^Cannot fit the parameters: 40\d+ bytes, this adapter allows buffers of at most 268435456$/,
   )

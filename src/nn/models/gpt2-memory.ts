@@ -56,7 +56,6 @@ export function checkFits(config: Gpt2Config, { batch, length }: BatchShape, lim
     return `Cannot fit ${worst[0]}: ${worst[1] * 4} bytes, this adapter binds at most ${limits.maxStorageBufferBindingSize}`
   }
   const { parameters } = predictMemory(config, { batch, length })
-  if (parameters > limits.maxBufferSize)
-    return `Cannot fit the parameters: ${parameters} bytes, this adapter allows buffers of at most ${limits.maxBufferSize}`
+  if (parameters > limits.maxBufferSize) return `Cannot fit the parameters: ${parameters} bytes, this adapter allows buffers of at most ${limits.maxBufferSize}`
   return null
 }

@@ -49,9 +49,7 @@ describe.each(['lane', 'shared'] as const)('GPT-2 on the %s profile', (profile) 
   test('gives the logits of transformers', async () => {
     const model = goldenModel(engine)
     using _scope = engine.scope()
-    const logits = engine.tape.withoutGradients(() =>
-      model.logits(model.forward(uploadTokens(engine, ids, { batch, length, vocabSize: model.vocabSize }))),
-    )
+    const logits = engine.tape.withoutGradients(() => model.logits(model.forward(uploadTokens(engine, ids, { batch, length, vocabSize: model.vocabSize }))))
     const ours = await logits.read()
     const expected = goldenTensors('logits').get('logits')?.values ?? new Float32Array(0)
     expect(expected.length).toBe(batch * length * model.vocabSize)

@@ -43,8 +43,7 @@ export function loopbackReducers(worldSize: number): LoopbackReducer[] {
         reducer.reducedBytes += data.byteLength
         const parts = await reduce(`${tag.update}/${tag.collective}/${data.length}`, rank, data.slice())
         data.fill(0)
-        for (const part of parts)
-          for (let index = 0; index < data.length; index++) data[index] = (data[index] ?? 0) + (part[index] ?? Number.NaN)
+        for (const part of parts) for (let index = 0; index < data.length; index++) data[index] = (data[index] ?? 0) + (part[index] ?? Number.NaN)
       },
       allGather: (mine, tag) => gather(`${tag.update}/${tag.collective}/${mine.length}`, rank, mine.slice()),
     }

@@ -80,7 +80,9 @@ function Working({ rank, preflight }: Omit<RankAppProps, 'suggestedName'>) {
           </button>
         )}
       </div>
-      {!ended && <p class="quiet">{rank.wakeLock.value ? 'The screen stays on while this tab is in front.' : 'The screen may turn off; training goes on as long as the device is awake.'}</p>}
+      {!ended && (
+        <p class="quiet">{rank.wakeLock.value ? 'The screen stays on while this tab is in front.' : 'The screen may turn off; training goes on as long as the device is awake.'}</p>
+      )}
     </article>
   )
 }

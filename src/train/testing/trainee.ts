@@ -10,12 +10,7 @@ import type { Trainee } from '../update.ts'
 export const GOLDEN_ADAMW: AdamWOptions = { beta1: 0.9, beta2: 0.95, epsilon: 1e-8, weightDecay: 0.1 }
 
 /** Test-only: everything that an update needs around a model, with buckets small enough that even a tiny model has several. */
-export function traineeOf(
-  model: CausalModel,
-  shape: BatchShape,
-  source: BatchSource,
-  options: Partial<AdamWOptions> = {},
-): Trainee & { readonly engine: Engine } {
+export function traineeOf(model: CausalModel, shape: BatchShape, source: BatchSource, options: Partial<AdamWOptions> = {}): Trainee & { readonly engine: Engine } {
   const { engine, parameters } = model
   return {
     engine,
