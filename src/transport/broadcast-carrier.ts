@@ -10,7 +10,10 @@ type Note =
 export function broadcastCarrier(room: string, self: string): Carrier {
   const channel = new BroadcastChannel(`tabring ${room}`)
   let mine: Uint8Array<ArrayBuffer> | null = null
-  const post = (note: Note): void => channel.postMessage(note)
+  let closed = false
+  const post = (note: Note): void => {
+    if (!closed) channel.postMessage(note)
+  }
   const carrier: Carrier = {
     onPresence: null,
     onMessage: null,
@@ -22,6 +25,7 @@ export function broadcastCarrier(room: string, self: string): Carrier {
     send: (to, sealed) => post({ type: 'message', from: self, to, sealed }),
     close() {
       post({ type: 'gone', peer: self })
+      closed = true
       channel.close()
     },
   }

@@ -58,7 +58,10 @@ test('messages take the preferred medium that shows the peer, else the last', ()
   both.send('ben', 2)
   both.send('unknown', 3)
   expect(near.sent).toEqual([{ to: 'ada', payload: 1 }])
-  expect(far.sent).toEqual([{ to: 'ben', payload: 2 }, { to: 'unknown', payload: 3 }])
+  expect(far.sent).toEqual([
+    { to: 'ben', payload: 2 },
+    { to: 'unknown', payload: 3 },
+  ])
 })
 
 test('it joins and closes every medium', async () => {

@@ -96,4 +96,3 @@ class LoopbackEnd extends LinkBase implements LoopbackLink {
     this.ended(cause)
   }
 }
-

@@ -14,15 +14,19 @@ export async function mqttCarrier(url: string, room: string, self: string): Prom
   const { default: mqtt } = await import('mqtt') // its browser bundle has no named exports
   const base = `room/${room}`
   const own = `${base}/peer/${self}`
-  const client = await mqtt.connectAsync(url, {
-    protocolVersion: 4, // the version that every broker speaks
-    clientId: self,
-    clean: true,
-    keepalive: KEEPALIVE_S,
-    reconnectPeriod: RECONNECT_MS,
-    connectTimeout: CONNECT_DEADLINE_MS,
-    will: { topic: own, payload: '', qos: 1, retain: true },
-  }, false)
+  const client = await mqtt.connectAsync(
+    url,
+    {
+      protocolVersion: 4, // the version that every broker speaks
+      clientId: self,
+      clean: true,
+      keepalive: KEEPALIVE_S,
+      reconnectPeriod: RECONNECT_MS,
+      connectTimeout: CONNECT_DEADLINE_MS,
+      will: { topic: own, payload: '', qos: 1, retain: true },
+    },
+    false,
+  )
   return new MqttCarrier(client, base, own, self)
 }
 
@@ -58,6 +62,7 @@ class MqttCarrier implements Carrier {
   }
 
   close(): void {
+    if (this.#client.disconnecting) return
     this.#shown = null
     this.#client.publish(this.#own, '', { qos: 0, retain: true })
     this.#client.end()

@@ -22,5 +22,8 @@ export async function openSignalling({ invite, self, origin }: OpenSignalling): 
   } catch (cause) {
     if (carriers.length === 0) throw new Error(`Cannot reach the room: the broker at ${origin}/mqtt does not answer`, { cause })
   }
-  return compositeSignalling(self, carriers.map((carrier) => sealedSignalling(self, invite.room, crypto, carrier)))
+  return compositeSignalling(
+    self,
+    carriers.map((carrier) => sealedSignalling(self, invite.room, crypto, carrier)),
+  )
 }

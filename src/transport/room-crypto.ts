@@ -10,8 +10,13 @@ const NONCE_BYTES = 12
 /** An offer with its candidates has a few KB. */
 const MAX_SEALED_BYTES = 256 * 1024
 
-/** `roomKey`: base64url of 32 random bytes, from the invitation. The room's name salts the derivation. */
+/**
+ * `roomKey`: base64url of 32 random bytes, from the invitation. The room's name salts the derivation.
+ * @throws a sentence on a page that is not secure.
+ */
 export async function roomCrypto(room: string, roomKey: string): Promise<RoomCrypto> {
+  // Plain http from another computer.
+  if (!('subtle' in crypto)) throw new Error('Cannot open a room on this page: it has no encryption, need https or localhost')
   const encode = (text: string): Uint8Array<ArrayBuffer> => new TextEncoder().encode(text)
   const secret = await crypto.subtle.importKey('raw', encode(roomKey), 'HKDF', false, ['deriveKey'])
   const derivation = { name: 'HKDF', hash: 'SHA-256', salt: encode(room), info: encode('tabring signalling 1') }

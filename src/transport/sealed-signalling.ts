@@ -45,9 +45,7 @@ class SealedSignalling implements Signalling {
   }
 
   send(to: string, payload: unknown): void {
-    this.#outgoing = this.#outgoing
-      .then(async () => this.#carrier.send(to, await this.#crypto.seal(payload, this.#context(this.self, to))))
-      .catch(() => {}) // the carrier has closed; what cannot be sent is lost, as on any network
+    this.#outgoing = this.#outgoing.then(async () => this.#carrier.send(to, await this.#crypto.seal(payload, this.#context(this.self, to)))).catch(() => {}) // the carrier has closed; what cannot be sent is lost, as on any network
   }
 
   close(): void {
