@@ -8,7 +8,8 @@ import type { PreparedRun } from './prepare-run.ts'
 import type { RankPort } from './room.ts'
 import type { Roster, RosterEntry } from './roster.ts'
 import { RunHistory } from './run-history.ts'
-import { Run, type RunListener, type RunRank } from './run.ts'
+import { Run } from './run.ts'
+import type { RunListener, RunRank } from './run-ports.ts'
 import type { SessionPhase, TextSource } from './session-view.ts'
 
 /** A run as the page sees it: drives the state machine with the roster's ranks and keeps what it reports. */

@@ -5,7 +5,7 @@ import { evaluationInterval, globalBatchSize, totalUpdates, updatesPerEpoch } fr
 import type { Tokenizer } from '../data/tokenizer.ts'
 import { parseShares } from '../protocol/option-checks.ts'
 import type { TrainingOptions } from '../protocol/options.ts'
-import type { RunSettings } from './run.ts'
+import type { RunSettings } from './run-ports.ts'
 
 /** All that a run needs before ranks are told of it. */
 export interface PreparedRun {

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { FromRank, ToRank } from '../protocol/room-messages.ts'
 import type { UpdateReport } from '../protocol/update-plan.ts'
-import { Run, type RunListener, type RunSettings } from './run.ts'
+import { Run } from './run.ts'
+import type { RunListener, RunSettings } from './run-ports.ts'
 
 const HASH = 'a'.repeat(64)
 const settings: RunSettings = {

@@ -1,7 +1,9 @@
-import type { CorpusFacts, FromRank, Member, ToRank } from '../protocol/room-messages.ts'
+import type { FromRank, Member } from '../protocol/room-messages.ts'
 import type { UpdateReport } from '../protocol/update-plan.ts'
-import { EvaluationBook } from './evaluation-book.ts'
-import { type PlannerInput, planUpdate } from './planner.ts'
+import { type Asked, Interludes } from './interludes.ts'
+import { type FinishedUpdate, OutstandingUpdates } from './outstanding-updates.ts'
+import { planUpdate } from './planner.ts'
+import type { RunListener, RunRank, RunSettings } from './run-ports.ts'
 
 /** Updates that may be planned ahead of the reports: hides the control latency, and bounds what a pause waits for. */
 const LOOKAHEAD = 2
@@ -12,56 +14,10 @@ const SETTLE_MS = 150
 /** Generations in a row without one finished update before the run is given up. */
 const MAX_FRUITLESS = 6
 
-export interface RunRank {
-  readonly peer: string
-  readonly name: string
-  send(message: ToRank): void
-  /** Sends the training tokens after `prepare`. */
-  sendCorpus(): Promise<void>
-}
-
-export interface RunSettings {
-  readonly id: string
-  readonly options: Record<string, unknown>
-  readonly config: Record<string, unknown>
-  readonly corpus: CorpusFacts
-  readonly planner: PlannerInput
-  /** Windows in the whole run. */
-  readonly totalUpdates: number
-  /** Updates between evaluations; 0 for none. */
-  readonly evalEvery: number
-  /** Validation samples to evaluate on, as indices behind the training samples. */
-  readonly evalSamples: readonly number[]
-  readonly sampleEvery: number
-  readonly generate: { readonly prompt: readonly number[]; readonly tokens: number; readonly temperature: number; readonly topK: number }
-}
-
-export interface RunListener {
-  /** A window is done (once per window, unless a later `rewound` takes it back). */
-  finished(report: UpdateReport, plan: { readonly epoch: number; readonly ranks: number }): void
-  /** Ranks agreed on a state before `update`: records from there on are void. */
-  rewound(update: number): void
-  rankReport(peer: string, report: UpdateReport, microBatches: number): void
-  generation(members: readonly Member[], reason: string): void
-  evaluated(update: number, lossSum: number, items: number): void
-  generated(update: number, ids: readonly number[]): void
-  event(level: 'info' | 'warning' | 'error', text: string): void
-  /** All windows are done or the run was stopped; ranks keep their state. */
-  done(): void
-  failed(cause: string): void
-  exported(peer: string): void
-}
-
 interface Entry {
   readonly rank: RunRank
   prepared: boolean
   formed: { update: number; hash: string } | null
-}
-
-interface Outstanding {
-  readonly epoch: number
-  readonly microBatches: readonly number[]
-  readonly reports: Map<string, UpdateReport>
 }
 
 /**
@@ -72,8 +28,8 @@ export class Run {
   readonly #settings: RunSettings
   readonly #listener: RunListener
   readonly #entries = new Map<string, Entry>()
-  readonly #outstanding = new Map<number, Outstanding>()
-  readonly #evaluations: EvaluationBook
+  readonly #outstanding = new OutstandingUpdates()
+  readonly #interludes: Interludes
   #members: Member[] = []
   #generation = 0
   #stage: 'idle' | 'forming' | 'syncing' | 'running' | 'over' = 'idle'
@@ -84,16 +40,11 @@ export class Run {
   #fruitless = 0
   #timer: ReturnType<typeof setTimeout> | null = null
   #minimumRanks = 1
-  /** Windows after which a text was asked for that has not come. */
-  readonly #writing = new Set<number>()
 
   constructor(settings: RunSettings, listener: RunListener) {
     this.#settings = settings
     this.#listener = listener
-    this.#evaluations = new EvaluationBook((update, lossSum, items) => {
-      listener.evaluated(update, lossSum, items)
-      this.#checkOver()
-    })
+    this.#interludes = new Interludes(settings, listener)
   }
 
   get members(): readonly Member[] {
@@ -162,13 +113,11 @@ export class Run {
         if (message.report.generation === this.#generation || this.#stage !== 'running') this.#report(peer, message.report)
         return
       case 'evaluated':
-        this.#evaluations.hear(message.id, peer, message.lossSum, message.items)
-        return
+        this.#interludes.evaluated(message.id, peer, message.lossSum, message.items)
+        return this.#checkOver()
       case 'generated':
-        if (!this.#writing.delete(message.id)) return
-        this.#listener.generated(message.id, message.ids)
-        this.#checkOver()
-        return
+        this.#interludes.generated(message.id, message.ids)
+        return this.#checkOver()
       case 'failed':
         this.#failed(entry, message)
         return
@@ -266,20 +215,11 @@ export class Run {
     this.#clearTimer()
     this.#stage = 'running'
     this.#next = update
-    this.#settleOutstanding(update)
+    for (const finished of this.#outstanding.settle(update)) this.#finished(finished)
     this.#listener.rewound(update)
-    for (const { id, microBatches } of this.#evaluations.restart(this.#members)) this.#sendEvaluate(id, microBatches)
-    for (const window of this.#writing) this.#generate(window)
+    this.#interludes.restart(this.#asked())
     this.#pump()
     this.#checkOver()
-  }
-
-  /** Updates that the broken generation committed on the rank whose state all now have; the others are planned again. */
-  #settleOutstanding(update: number): void {
-    for (const [number, { reports, epoch }] of this.#outstanding) {
-      if (number < update && reports.size > 0) this.#listener.finished(slowest(reports), { epoch, ranks: reports.size })
-    }
-    this.#outstanding.clear()
   }
 
   #pump(): void {
@@ -295,50 +235,34 @@ export class Run {
   #plan(): void {
     const update = this.#next++
     const plan = planUpdate(this.#settings.planner, this.#generation, update, this.#members.length)
-    this.#outstanding.set(update, { epoch: plan.epoch, microBatches: plan.microBatches.map((mine) => mine.length), reports: new Map() })
+    this.#outstanding.open(plan)
     for (const entry of this.#memberEntries()) entry.rank.send({ type: 'plan', plan })
-    const done = update + 1
-    const last = done === this.#settings.totalUpdates
-    const { evalEvery, sampleEvery } = this.#settings
-    if (evalEvery > 0 && (done % evalEvery === 0 || last)) this.#evaluate(done)
-    if (sampleEvery > 0 && (done % sampleEvery === 0 || last)) this.#generate(done)
+    this.#interludes.after(update + 1, this.#asked())
   }
 
-  #evaluate(update: number): void {
-    const microBatches = this.#evaluations.open(update, this.#members, this.#settings.evalSamples, this.#settings.planner.perDeviceBatchSize)
-    if (microBatches) this.#sendEvaluate(update, microBatches)
-  }
-
-  #sendEvaluate(id: number, microBatches: readonly (readonly (readonly number[])[])[]): void {
-    for (const [rank, entry] of this.#memberEntries().entries()) {
-      entry.rank.send({ type: 'evaluate', generation: this.#generation, id, microBatches: microBatches[rank] ?? [] })
-    }
-  }
-
-  #generate(update: number): void {
-    this.#writing.add(update)
-    this.#memberEntries()
-      .at(-1)
-      ?.rank.send({ type: 'generate', id: update, seed: update, ...this.#settings.generate })
+  #asked(): Asked {
+    return { generation: this.#generation, members: this.#members, ranks: this.#memberEntries().map(({ rank }) => rank) }
   }
 
   #report(peer: string, report: UpdateReport): void {
-    const outstanding = this.#outstanding.get(report.update)
-    if (!outstanding) return
-    const first = outstanding.reports.values().next().value
-    outstanding.reports.set(peer, report)
     const rank = this.#members.findIndex((member) => member.peer === peer)
-    this.#listener.rankReport(peer, report, outstanding.microBatches[rank] ?? 0)
-    if (first && !sameResult(first, report)) {
-      return this.#fail(
-        `Ranks disagree on update ${report.update + 1} (U6): ${this.#members[rank]?.name ?? peer} has loss sum ${report.lossSum} and gradient norm ${report.gradNorm}, another has ${first.lossSum} and ${first.gradNorm}`,
-      )
+    const member = this.#members[rank]
+    const microBatches = this.#outstanding.microBatches(report.update, rank)
+    if (!member || microBatches === null) return
+    this.#listener.rankReport(peer, report, microBatches)
+    try {
+      const finished = this.#outstanding.hear(member, report, this.#members)
+      if (!finished) return
+      this.#fruitless = 0
+      this.#finished(finished)
+    } catch (cause) {
+      return this.#fail(cause instanceof Error ? cause.message : String(cause))
     }
-    if (outstanding.reports.size < this.#members.length) return
-    this.#outstanding.delete(report.update)
-    this.#fruitless = 0
-    this.#listener.finished(slowest(outstanding.reports), { epoch: outstanding.epoch, ranks: this.#members.length })
     this.#pump()
+  }
+
+  #finished({ report, epoch, ranks }: FinishedUpdate): void {
+    this.#listener.finished(report, { epoch, ranks })
   }
 
   #failed(entry: Entry, message: Extract<FromRank, { type: 'failed' }>): void {
@@ -352,7 +276,7 @@ export class Run {
 
   #checkOver(): void {
     const allDone = this.#stopping || this.#next >= this.#settings.totalUpdates
-    if (this.#stage === 'running' && allDone && this.#outstanding.size === 0 && this.#evaluations.settled && this.#writing.size === 0) this.#over()
+    if (this.#stage === 'running' && allDone && this.#outstanding.size === 0 && this.#interludes.settled) this.#over()
   }
 
   #over(): void {
@@ -382,14 +306,4 @@ export class Run {
     if (this.#timer !== null) clearTimeout(this.#timer)
     this.#timer = null
   }
-}
-
-function sameResult(a: UpdateReport, b: UpdateReport): boolean {
-  const { is } = Object // a skipped update has NaN on all ranks, and that is agreement
-  return a.outcome === b.outcome && is(a.lossSum, b.lossSum) && is(a.gradNorm, b.gradNorm) && a.numItems === b.numItems && a.stateHash === b.stateHash
-}
-
-/** All reports agree on the result; the slowest one's times are the update's. */
-function slowest(reports: ReadonlyMap<string, UpdateReport>): UpdateReport {
-  return [...reports.values()].reduce((worst, report) => (report.times.totalMs > worst.times.totalMs ? report : worst))
 }

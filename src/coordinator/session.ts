@@ -2,7 +2,6 @@ import { type Signal, computed, signal } from '@preact/signals'
 import { gpt2ParameterCount } from '../checkpoint/gpt2-config.ts'
 import { BOOK_NAME, loadBook } from '../data/book.ts'
 import { readTextFile } from '../data/text-source.ts'
-import { globalBatchSize } from '../data/sample-order.ts'
 import type { CliEvent } from '../protocol/cli-events.ts'
 import type { TrainingOptions } from '../protocol/options.ts'
 import { resolveOptions } from '../protocol/presets.ts'
@@ -245,11 +244,6 @@ export class Session implements SessionView {
     this.status.value = status
     this.#settings.report({ type: 'status', phase, status })
   }
-}
-
-/** Samples per update that the options make with so many ranks; for the page. */
-export function samplesPerUpdate(options: TrainingOptions, ranks: number): number {
-  return globalBatchSize(options, Math.max(1, ranks))
 }
 
 function isReady({ state }: RankRow): boolean {

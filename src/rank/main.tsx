@@ -4,6 +4,7 @@ import { parseInvite } from '../transport/room-invite.ts'
 import { browserPorts, runPreflight } from '../ui/preflight.ts'
 import { browserName } from './browser-name.ts'
 import { createRank } from './rank-client.ts'
+import { rememberName, rememberedName } from './remembered-name.ts'
 import { RankApp } from './ui/app.tsx'
 import '../ui/style.css'
 
@@ -17,20 +18,22 @@ async function open(into: HTMLElement): Promise<void> {
   const invite = parseInvite(location.href)
   if (!invite) return render(<NoRoom />, into)
   const query = new URLSearchParams(location.search)
+  const auto = query.get('auto') === '1'
   const self = query.get('peer') ?? crypto.randomUUID()
   const rank = createRank({
+    onJoin: (name) => void (auto || rememberName(name)),
     room: invite.room,
     build: __BUILD_HASH__,
     profile: readProfile(query.get('profile')),
     peer: self,
     openSignalling: () => openSignalling({ invite, self, origin: location.origin }),
   })
-  const suggestedName = query.get('name') ?? ''
+  const suggestedName = query.get('name') ?? (await rememberedName())
   render(<RankApp rank={rank} preflight={null} suggestedName={suggestedName} />, into)
   const preflight = await runPreflight(browserPorts())
   render(<RankApp rank={rank} preflight={preflight} suggestedName={suggestedName} />, into)
   // The coordinator's own tab and the command line have agreed already.
-  if (query.get('auto') === '1') await rank.join(suggestedName || browserName(navigator.userAgent))
+  if (auto) await rank.join(suggestedName || browserName(navigator.userAgent))
 }
 
 function readProfile(text: string | null): 'auto' | 'lane' | 'shared' {

@@ -22,6 +22,8 @@ export interface RankSettings {
   /** The coordinator's own rank: no name to ask for, no consent of its own. */
   readonly peer: string
   openSignalling(): Promise<Signalling>
+  /** Hears the name that the visitor joins under. */
+  onJoin(name: string): void
 }
 
 /** A rank's page side: consent, signalling, links; the Worker computes. */
@@ -59,6 +61,7 @@ class RankClient implements RankView {
 
   async join(name: string): Promise<void> {
     this.name.value = name
+    this.#settings.onJoin(name)
     try {
       this.#say('preflight', 'Checking this device', 'Opening the graphics card and running a short numeric test.')
       await this.#openWorker(name)

@@ -52,7 +52,7 @@ describe.each(['lane', 'shared'] as const)('steady state on the %s profile', (pr
     const ringed = pair.map(() => tinyTrainee(engine))
     const round = async (number: number) => {
       if (single) await update(alone, single, number)
-      await Promise.all(pair.map((reducer, rank) => (ringed[rank] ? update(ringed[rank], reducer, number) : undefined)))
+      await Promise.all(pair.map((reducer, rank) => (ringed[rank] ? update(ringed[rank], reducer, number) : Promise.resolve())))
     }
     await round(0)
     const after = created(engine.counts)

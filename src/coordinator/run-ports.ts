@@ -1,0 +1,43 @@
+import type { CorpusFacts, Member, ToRank } from '../protocol/room-messages.ts'
+import type { UpdateReport } from '../protocol/update-plan.ts'
+import type { PlannerInput } from './planner.ts'
+
+export interface RunRank {
+  readonly peer: string
+  readonly name: string
+  send(message: ToRank): void
+  /** Sends the training tokens after `prepare`. */
+  sendCorpus(): Promise<void>
+}
+
+export interface RunSettings {
+  readonly id: string
+  readonly options: Record<string, unknown>
+  readonly config: Record<string, unknown>
+  readonly corpus: CorpusFacts
+  readonly planner: PlannerInput
+  /** Windows in the whole run. */
+  readonly totalUpdates: number
+  /** Updates between evaluations; 0 for none. */
+  readonly evalEvery: number
+  /** Validation samples to evaluate on, as indices behind the training samples. */
+  readonly evalSamples: readonly number[]
+  readonly sampleEvery: number
+  readonly generate: { readonly prompt: readonly number[]; readonly tokens: number; readonly temperature: number; readonly topK: number }
+}
+
+export interface RunListener {
+  /** A window is done (once per window, unless a later `rewound` takes it back). */
+  finished(report: UpdateReport, plan: { readonly epoch: number; readonly ranks: number }): void
+  /** Ranks agreed on a state before `update`: records from there on are void. */
+  rewound(update: number): void
+  rankReport(peer: string, report: UpdateReport, microBatches: number): void
+  generation(members: readonly Member[], reason: string): void
+  evaluated(update: number, lossSum: number, items: number): void
+  generated(update: number, ids: readonly number[]): void
+  event(level: 'info' | 'warning' | 'error', text: string): void
+  /** All windows are done or the run was stopped; ranks keep their state. */
+  done(): void
+  failed(cause: string): void
+  exported(peer: string): void
+}
