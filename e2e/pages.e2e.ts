@@ -107,6 +107,8 @@ test('a text file of one’s own is trained on; an empty, a binary and a too sho
   await expect(page.getByRole('alert')).toContainText('picture.png')
   await expect(page.getByText('Moby Dick')).toBeVisible()
   await choose('short.txt', Buffer.from('a few words only'))
+  await expect(page.getByRole('alert')).toContainText('short.txt')
+  await choose('little.txt', Buffer.from('not enough for a block of 32 to hold out '.repeat(3)))
   await page.getByRole('button', { name: 'Start' }).click()
   await expect(page.getByRole('status')).toContainText('need at least one block of 32')
   await choose('mine.txt', Buffer.from('all work and no play makes jack a dull boy. '.repeat(200)))

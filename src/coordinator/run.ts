@@ -1,7 +1,7 @@
 import type { FromRank, Member } from '../protocol/room-messages.ts'
 import type { UpdateReport } from '../protocol/update-plan.ts'
 import { type Asked, Interludes } from './interludes.ts'
-import { type FinishedUpdate, OutstandingUpdates } from './outstanding-updates.ts'
+import { OutstandingUpdates } from './outstanding-updates.ts'
 import { planUpdate } from './planner.ts'
 import type { RunListener, RunRank, RunSettings } from './run-ports.ts'
 
@@ -102,8 +102,7 @@ export class Run {
       case 'prepared':
         if (message.run !== this.#settings.id) return
         entry.prepared = true
-        this.#joinReady(entry)
-        return
+        return this.#joinReady(entry)
       case 'formed':
       case 'synced':
         if (message.generation === this.#generation) this.#hear(entry, message)
@@ -119,14 +118,11 @@ export class Run {
         this.#interludes.generated(message.id, message.ids)
         return this.#checkOver()
       case 'failed':
-        this.#failed(entry, message)
-        return
+        return this.#failed(entry, message)
       case 'leaving':
-        this.remove(peer, 'closed its tab')
-        return
+        return this.remove(peer, 'closed its tab')
       case 'exported':
-        this.#listener.exported(peer)
-        return
+        return this.#listener.exported(peer)
       case 'hello':
       case 'progress':
       case 'visibility':
@@ -215,7 +211,7 @@ export class Run {
     this.#clearTimer()
     this.#stage = 'running'
     this.#next = update
-    for (const finished of this.#outstanding.settle(update)) this.#finished(finished)
+    for (const finished of this.#outstanding.settle(update)) this.#listener.finished(finished.report, finished)
     this.#listener.rewound(update)
     this.#interludes.restart(this.#asked())
     this.#pump()
@@ -254,15 +250,11 @@ export class Run {
       const finished = this.#outstanding.hear(member, report, this.#members)
       if (!finished) return
       this.#fruitless = 0
-      this.#finished(finished)
+      this.#listener.finished(finished.report, finished)
     } catch (cause) {
       return this.#fail(cause instanceof Error ? cause.message : String(cause))
     }
     this.#pump()
-  }
-
-  #finished({ report, epoch, ranks }: FinishedUpdate): void {
-    this.#listener.finished(report, { epoch, ranks })
   }
 
   #failed(entry: Entry, message: Extract<FromRank, { type: 'failed' }>): void {
