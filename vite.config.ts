@@ -1,8 +1,10 @@
 import { defineConfig } from 'vite'
 import { sourceHash } from './src/cli/source-hash.mjs'
+import { brokerPlugin } from './src/server/vite-plugin.ts'
 
 /** The pages. The command line is built by `src/cli/build.mjs` with its own settings. */
 export default defineConfig({
+  plugins: [brokerPlugin()],
   define: { __BUILD_HASH__: JSON.stringify(sourceHash()) },
   resolve: {
     // The package's plain entry needs Node's globals; this is its own browser bundle.
