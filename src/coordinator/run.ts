@@ -51,7 +51,6 @@ export class Run {
     return this.#members
   }
 
-  /** The first generation waits until so many ranks are prepared. */
   expect(ranks: number): void {
     this.#minimumRanks = ranks
   }

@@ -4,7 +4,7 @@ import type { Signalling } from '../transport/signalling.ts'
 
 export interface NeighbourPorts {
   /** Hands the bulk channel, just created, to the Worker. */
-  attach(generation: number, peer: string, body: RTCDataChannel | MessagePort): void
+  attach(generation: number, member: Member, body: RTCDataChannel | MessagePort): void
   failed(generation: number, cause: string): void
 }
 
@@ -56,7 +56,7 @@ export class NeighbourLinks {
       iceServers: [],
       connectDeadlineMs: this.#connectDeadlineMs,
       maxBlobBytes: 0,
-      bulk: { transferable: this.#transferable, take: (body) => this.#ports.attach(generation, member.peer, body) },
+      bulk: { transferable: this.#transferable, take: (body) => this.#ports.attach(generation, member, body) },
     })
     opened.ready.catch((cause: unknown) => {
       if (this.#open.has(generation)) this.#ports.failed(generation, `No connection to ${member.name}: ${cause instanceof Error ? cause.message : String(cause)}`)

@@ -104,7 +104,7 @@ class RankClient implements RankView {
     const signalling = await this.#settings.openSignalling()
     this.#signalling = signalling
     this.#neighbours = new NeighbourLinks(signalling, this.#settings.peer, CONNECT_DEADLINE_MS, {
-      attach: (generation, peer, body) => void this.#worker?.api.attach(generation, peer, movedBody(body)),
+      attach: (generation, member, body) => void this.#worker?.api.attach(generation, member, movedBody(body)),
       failed: (generation, cause) => this.#send({ type: 'failed', generation, update: null, cause, fatal: false }),
     })
     const silence = setTimeout(() => {

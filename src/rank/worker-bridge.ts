@@ -1,5 +1,5 @@
 import * as Comlink from 'comlink'
-import type { AdapterFacts, FromRank, SelfTestResult, ToRank } from '../protocol/room-messages.ts'
+import type { AdapterFacts, FromRank, Member, SelfTestResult, ToRank } from '../protocol/room-messages.ts'
 
 /** What the page asks of the compute Worker; the only door to comlink. Nothing hot passes here: the ring runs in the Worker. */
 export interface RankWorker {
@@ -12,7 +12,7 @@ export interface RankWorker {
   handle(message: ToRank): void
   receiveBlob(name: string, bytes: Uint8Array<ArrayBuffer>): void
   /** Takes over the bulk channel to a neighbour, or a port to the page that carries it. */
-  attach(generation: number, peer: string, body: RTCDataChannel | MessagePort): void
+  attach(generation: number, member: Member, body: RTCDataChannel | MessagePort): void
   close(cause: string): Promise<void>
 }
 

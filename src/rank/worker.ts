@@ -47,7 +47,7 @@ exposeRankWorker({
   },
   handle: (message) => loop?.handle(message),
   receiveBlob: (name, bytes) => loop?.receiveBlob(name, bytes),
-  attach: (generation, peer, body) => loop?.attachLink(generation, peer, body instanceof MessagePort ? portLink(body, peer) : channelLink(body, peer)),
+  attach: (generation, { peer, name }, body) => loop?.attachLink(generation, peer, body instanceof MessagePort ? portLink(body, name) : channelLink(body, name)),
   close: (cause) => {
     loop?.close(cause)
     loop = null
