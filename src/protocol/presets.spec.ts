@@ -4,7 +4,7 @@ import { isPresetName, presets, resolveOptions } from './presets.ts'
 
 describe('resolveOptions', () => {
   it('starts from the book preset', () => {
-    expect(resolveOptions({})).toMatchObject({ preset: 'book', tokenizer: 'char', n_embd: 128, max_steps: 400 })
+    expect(resolveOptions({})).toMatchObject({ preset: 'book', tokenizer: 'char', n_embd: 64, max_steps: 600 })
   })
 
   it('lets every preset parse', () => {

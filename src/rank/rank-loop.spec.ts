@@ -13,14 +13,14 @@ import { type Replica, createReplica } from './replica.ts'
 const TEXT = Array.from({ length: 400 }, (_, index) => `line ${(index * 37) % 91} of a small text, `).join('')
 const OPTIONS = {
   preset: 'tiny',
-  max_steps: 5,
+  max_steps: 4,
   global_batch_size: 8,
   per_device_train_batch_size: 1,
   n_embd: 16,
   block_size: 16,
-  sample_every: 5,
+  sample_every: 4,
   sample_tokens: 4,
-  eval_steps: 5,
+  eval_steps: 4,
   max_eval_samples: 4,
   hash_every: 1,
   bucket_cap_mb: 0.004,
@@ -115,7 +115,10 @@ class Room {
   }
 }
 
-describe('a room of ranks in one process', () => {
+/** Up to four devices in one process, each compiling its kernels. */
+const TIMEOUT_MS = 240_000
+
+describe('a room of ranks in one process', { timeout: TIMEOUT_MS }, () => {
   let room: Room
   afterEach(() => room.close())
 
@@ -130,7 +133,7 @@ describe('a room of ranks in one process', () => {
 
   it('[U3] 1 rank with 8 micro-batches, 2 with 4, 4 with 2 and 3 with 4 + 3 + 1 train alike', async () => {
     const alone = await train(['a'])
-    expect(alone.reports.length).toBe(5)
+    expect(alone.reports.length).toBe(4)
     for (const [peers, shares] of [
       [['a', 'b'], ''],
       [['a', 'b', 'c', 'd'], ''],
@@ -165,7 +168,7 @@ describe('a room of ranks in one process', () => {
     room.run.remove('b', 'closed its tab')
     await room.done
     expect(room.failure).toBeNull()
-    expect(room.reports.map(({ update }) => update)).toEqual([0, 1, 2, 3, 4])
+    expect(room.reports.map(({ update }) => update)).toEqual([0, 1, 2, 3])
     for (const [index, { lossSum }] of room.reports.entries()) expect(Math.abs(lossSum / (expected[index] ?? 1) - 1)).toBeLessThan(1e-5)
   })
 })
