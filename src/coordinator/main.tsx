@@ -10,7 +10,8 @@ import { inviteUrl, newInvite } from '../transport/room-invite.ts'
 import { type PreflightItem, browserPorts, runPreflight } from '../ui/preflight.ts'
 import { automate } from './automation.ts'
 import { Session } from './session.ts'
-import { CoordinatorApp, saveModel } from './ui/app.tsx'
+import { CoordinatorApp } from './ui/app.tsx'
+import { saveModel } from './ui/save-model.ts'
 import '../ui/style.css'
 
 declare const __BUILD_HASH__: string

@@ -1,14 +1,22 @@
 import uPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
 
-/** The only door to uplot. */
+/** The only door to uplot. Colours are names of custom properties, read anew when the page's scheme changes. */
 export interface Line {
   readonly label: string
-  readonly color: string
+  readonly color: `--${string}`
   readonly width: number
   readonly dash?: readonly number[]
   /** Dots instead of a line. */
   readonly points?: boolean
+}
+
+export interface ChartSettings {
+  readonly lines: readonly Line[]
+  readonly height: number
+  format(value: number): string
+  /** The point under the pointer, or null when it has left. */
+  onHover(index: number | null): void
 }
 
 export interface ChartHandle {
@@ -17,42 +25,62 @@ export interface ChartHandle {
   close(): void
 }
 
-/** A live chart that fills its host's width; colours of axes follow the page's scheme. */
-export function openChart(host: HTMLElement, lines: readonly Line[], height: number): ChartHandle {
-  const ink = getComputedStyle(host).color
-  const axis: uPlot.Axis = { stroke: ink, grid: { stroke: `color-mix(in srgb, ${ink} 15%, transparent)`, width: 1 }, ticks: { show: false }, font: '12px system-ui' }
+/** Narrower ones have no room for an axis. */
+const MIN_WIDTH = 160
+/** The shortest run that is drawn over the whole width. */
+const MIN_UPDATES = 10
+
+/** A live chart that fills its host's width. */
+export function openChart(host: HTMLElement, { lines, height, format, onHover }: ChartSettings): ChartHandle {
+  const style = getComputedStyle(host)
+  const color = (name: string): string => style.getPropertyValue(name).trim()
+  const axis: uPlot.Axis = {
+    stroke: () => color('--chart-ink'),
+    grid: { stroke: () => color('--chart-grid'), width: 1 },
+    ticks: { show: false },
+    font: '12px system-ui, sans-serif',
+  }
   const chart = new uPlot(
     {
-      width: Math.max(160, host.clientWidth),
+      width: Math.max(MIN_WIDTH, host.clientWidth),
       height,
-      cursor: { y: false },
-      legend: { show: lines.length > 1 },
-      scales: { x: { time: false } },
-      axes: [{ ...axis }, { ...axis, size: 48 }],
-      series: [{ label: 'update' }, ...lines.map(series)],
+      padding: [8, 18, 0, 0],
+      cursor: { y: false, drag: { x: false, y: false } },
+      legend: { show: false },
+      scales: { x: { time: false, range: (_chart, _min, max) => [0, Math.max(MIN_UPDATES, max)] } },
+      axes: [
+        { ...axis, size: 28, space: 60 },
+        { ...axis, size: 54, space: 28, values: (_chart, ticks) => ticks.map((tick) => format(tick)) },
+      ],
+      series: [{}, ...lines.map((line) => series(line, color))],
+      hooks: { setCursor: [({ cursor }) => onHover(cursor.idx ?? null)] },
     },
     [[], ...lines.map(() => [])],
     host,
   )
-  const observer = new ResizeObserver(() => chart.setSize({ width: Math.max(160, host.clientWidth), height }))
-  observer.observe(host)
+  const fit = new ResizeObserver(() => chart.setSize({ width: Math.max(MIN_WIDTH, host.clientWidth), height }))
+  fit.observe(host)
+  const scheme = matchMedia('(prefers-color-scheme: dark)')
+  const repaint = (): void => chart.redraw(false)
+  scheme.addEventListener('change', repaint)
   return {
-    draw: (data) => chart.setData(data.map((column) => [...column]) as uPlot.AlignedData),
+    draw: (data) => chart.setData(data.map((column) => [...column]) as uPlot.AlignedData), // its own type wants a tuple
     close: () => {
-      observer.disconnect()
+      fit.disconnect()
+      scheme.removeEventListener('change', repaint)
       chart.destroy()
     },
   }
 }
 
-function series({ label, color, width, dash, points }: Line): uPlot.Series {
+function series({ label, color, width, dash, points }: Line, read: (name: string) => string): uPlot.Series {
+  const paint = (): string => read(color)
   return {
     label,
-    stroke: color,
+    stroke: paint,
     width: points ? 0 : width,
     spanGaps: true,
-    points: { show: points ?? false, size: 7, fill: color },
-    value: (_chart, value) => (value === null ? '–' : Number(value.toPrecision(4)).toString()),
+    points: { show: points ?? false, size: 8, fill: paint, stroke: paint },
     ...(dash ? { dash: [...dash] } : {}),
   }
 }

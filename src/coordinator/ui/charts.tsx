@@ -1,66 +1,102 @@
-import { useEffect, useRef } from 'preact/hooks'
+import { loss, short, whole } from '../../ui/format.ts'
+import { useThrottled } from '../../ui/use-throttled.ts'
 import type { SessionView } from '../session-view.ts'
-import type { ChartHandle, Line } from './chart.ts'
+import { Chart } from './live-chart.tsx'
 import { columns, lossColumns } from './curves.ts'
 
-/** Redraws at most so often; thousands of points stay cheap. */
-const REDRAW_MS = 250
-
-/** Colours that stand out on light and dark pages alike. */
-const LOSS_LINES: readonly Line[] = [
-  { label: 'loss', color: '#6aa79a', width: 1 },
-  { label: 'smoothed', color: '#0f8a70', width: 2.5 },
-  { label: 'validation', color: '#e08a00', width: 1, points: true },
-  { label: 'blind guess', color: '#8d8d8d', width: 1, dash: [6, 6] },
-]
+/** Rows of the table of last updates. */
+const LAST = 8
 
 export function Charts({ session }: { readonly session: SessionView }) {
-  const records = session.records.value
+  const { records, evaluations, vocabSize } = session
+  const watched = [records, evaluations, vocabSize]
   return (
-    <div class="charts">
-      <Chart title="Loss (nats per token)" lines={LOSS_LINES} height={240} data={lossColumns(records, session.evaluations.value, session.vocabSize.value)} />
-      <div class="small">
-        <Chart title="Learning rate" lines={[{ label: 'learning rate', color: '#7a6ad8', width: 2 }]} height={130} data={columns(records, (record) => record.learning_rate)} />
-        <Chart title="Gradient norm" lines={[{ label: 'gradient norm', color: '#c2602a', width: 1.5 }]} height={130} data={columns(records, (record) => record.grad_norm)} />
-        <Chart title="Tokens per second" lines={[{ label: 'tokens/s', color: '#2f7fc1', width: 1.5 }]} height={130} data={columns(records, (record) => record.tokens_per_second)} />
+    <section class="card" aria-labelledby="charts-title">
+      <h2 id="charts-title">How it learns</h2>
+      <Chart
+        title="Loss"
+        unit="nats per token"
+        lines={[
+          { label: 'each update', color: '--chart-loss-raw', width: 1 },
+          { label: 'smoothed', color: '--chart-loss', width: 2.5 },
+          { label: 'validation', color: '--chart-validation', width: 1, points: true },
+          { label: 'blind guess, ln(vocabulary)', color: '--chart-blind', width: 1.5, dash: [6, 5] },
+        ]}
+        height={270}
+        format={axisLoss}
+        watched={watched}
+        read={() => lossColumns(records.peek(), evaluations.peek(), vocabSize.peek())}
+      />
+      <div class="small-charts">
+        <Chart
+          title="Learning rate"
+          lines={[{ label: 'learning rate', color: '--chart-rate', width: 2 }]}
+          height={130}
+          format={short}
+          watched={watched}
+          read={() => columns(records.peek(), ({ learning_rate }) => learning_rate)}
+        />
+        <Chart
+          title="Gradient norm"
+          lines={[{ label: 'gradient norm', color: '--chart-norm', width: 1.5 }]}
+          height={130}
+          format={short}
+          watched={watched}
+          read={() => columns(records.peek(), ({ grad_norm }) => grad_norm)}
+        />
+        <Chart
+          title="Speed"
+          unit="tokens/s"
+          lines={[{ label: 'tokens per second', color: '--chart-speed', width: 1.5 }]}
+          height={130}
+          format={short}
+          watched={watched}
+          read={() => columns(records.peek(), ({ tokens_per_second }) => tokens_per_second)}
+        />
       </div>
-    </div>
+      <LastUpdates session={session} />
+    </section>
   )
 }
 
-interface ChartProps {
-  readonly title: string
-  readonly lines: readonly Line[]
-  readonly height: number
-  readonly data: readonly (readonly (number | null)[])[]
+/** Axis marks need fewer digits than the readings. */
+function axisLoss(value: number): string {
+  return Number(value.toFixed(3)).toString()
 }
 
-function Chart({ title, lines, height, data }: ChartProps) {
-  const host = useRef<HTMLDivElement>(null)
-  const latest = useRef(data)
-  latest.current = data
-  useEffect(() => {
-    let chart: ChartHandle | null = null
-    let drawn: unknown = null
-    let closed = false
-    void import('./chart.ts').then(({ openChart }) => {
-      if (!closed && host.current) chart = openChart(host.current, lines, height)
-    })
-    const timer = setInterval(() => {
-      if (!chart || drawn === latest.current) return
-      drawn = latest.current
-      chart.draw(latest.current)
-    }, REDRAW_MS)
-    return () => {
-      closed = true
-      clearInterval(timer)
-      chart?.close()
-    }
-  }, [])
+function LastUpdates({ session }: { readonly session: SessionView }) {
+  const records = useThrottled(session.records)
   return (
-    <div class="chart">
-      <h3>{title}</h3>
-      <div ref={host} role="img" aria-label={`${title}, a chart over updates; the latest values stand in the figures above`} />
-    </div>
+    <details class="fold">
+      <summary>The last updates as a table</summary>
+      <div class="scroll" tabIndex={0} role="region" aria-label="The last updates">
+        <table>
+          <thead>
+            <tr>
+              {['Update', 'Loss', 'Learning rate', 'Gradient norm', 'Tokens/s', 'Outcome'].map((title) => (
+                <th key={title} scope="col">
+                  {title}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {records
+              .slice(-LAST)
+              .toReversed()
+              .map((record, index) => (
+                <tr key={records.length - index}>
+                  <th scope="row">{whole(record.step)}</th>
+                  <td>{loss(record.loss)}</td>
+                  <td>{short(record.learning_rate)}</td>
+                  <td>{short(record.grad_norm)}</td>
+                  <td>{short(record.tokens_per_second)}</td>
+                  <td>{record.outcome === 'committed' ? 'done' : record.outcome.replaceAll('-', ' ')}</td>
+                </tr>
+              ))}
+          </tbody>
+        </table>
+      </div>
+    </details>
   )
 }

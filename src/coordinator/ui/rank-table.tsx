@@ -1,59 +1,86 @@
+import type { ComponentChildren } from 'preact'
 import { compact, percent } from '../../ui/format.ts'
 import type { RankRow } from '../session-view.ts'
+import { inTableOrder, isHere, STATE_WORDS } from './rank-words.ts'
 
+/** Roles are written out: a phone shows rows as cards, and browsers then forget that this is a table. */
 export function RankTable({ ranks }: { readonly ranks: readonly RankRow[] }) {
-  if (ranks.length === 0) return <p class="quiet">Nobody is here yet. Share the invitation, or let this tab compute.</p>
+  if (ranks.length === 0) return <p class="quiet">No tab is here yet. Share the invitation, or let this tab compute too.</p>
   return (
-    <table class="ranks">
-      <thead>
-        <tr>
-          <th scope="col">Rank</th>
-          <th scope="col">Runs on</th>
-          <th scope="col">State</th>
-          <th scope="col">Micro-batches</th>
-          <th scope="col">Tokens/s</th>
-          <th scope="col">Time: computing, waiting, stepping</th>
-        </tr>
-      </thead>
-      <tbody>
-        {ranks.map((rank) => (
-          <Row key={rank.peer} rank={rank} />
-        ))}
-      </tbody>
-    </table>
+    <div class="ranks-box">
+      <table class="ranks" role="table">
+        <thead role="rowgroup">
+          <tr role="row">
+            {['Tab', 'Runs on', 'State', 'Micro-batches', 'Tokens/s', 'Its time'].map((title) => (
+              <th key={title} scope="col" role="columnheader">
+                {title}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody role="rowgroup">
+          {inTableOrder(ranks).map((rank) => (
+            <Row key={rank.peer} rank={rank} />
+          ))}
+        </tbody>
+      </table>
+      <p class="shares-key quiet">
+        <span class="computing">computing</span> <span class="waiting">waiting for the ring</span> <span class="stepping">taking the step</span>
+      </p>
+    </div>
   )
 }
 
 function Row({ rank }: { readonly rank: RankRow }) {
-  const { shares } = rank
+  const here = isHere(rank)
   return (
-    <tr>
-      <th scope="row">
+    <tr role="row" class={here ? '' : 'gone'}>
+      <th scope="row" role="rowheader">
         {rank.name}
-        {rank.own && <span class="quiet"> (this tab)</span>}
+        {rank.own && <small class="badge">this tab</small>}
       </th>
-      <td data-label="Runs on">
-        {rank.browser || '…'} <span class="quiet">{rank.adapter}</span>
+      <td role="cell" data-label="Runs on">
+        {rank.browser || '…'} <small>{rank.adapter}</small>
       </td>
-      <td data-label="State">
-        {rank.state}
-        {rank.progress !== null && ` ${percent(rank.progress)}`}
-        {rank.hidden && <span class="quiet"> · tab hidden</span>}
-        {rank.note && <span class="quiet"> · {rank.note}</span>}
+      <td role="cell" data-label="State">
+        <State rank={rank} />
       </td>
-      <td data-label="Micro-batches">{rank.microBatches}</td>
-      <td data-label="Tokens/s">{rank.tokensPerSecond > 0 ? compact(rank.tokensPerSecond) : '–'}</td>
-      <td data-label="Time">
-        {shares ? (
-          <span class="shares" role="img" aria-label={`computing ${percent(shares.computing)}, waiting ${percent(shares.waiting)}, stepping ${percent(shares.stepping)}`}>
-            <span style={{ width: `${shares.computing * 100}%` }} />
-            <span style={{ width: `${shares.waiting * 100}%` }} />
-            <span style={{ width: `${shares.stepping * 100}%` }} />
-          </span>
-        ) : (
-          '–'
-        )}
-      </td>
+      <Cell label="Micro-batches">{rank.microBatches > 0 && here ? rank.microBatches : null}</Cell>
+      <Cell label="Tokens/s">{rank.tokensPerSecond > 0 && here ? compact(rank.tokensPerSecond) : null}</Cell>
+      <Cell label="Its time">{rank.shares && here ? <Shares shares={rank.shares} /> : null}</Cell>
     </tr>
+  )
+}
+
+/** A number that may not be there yet; a card then leaves it out. */
+function Cell({ label, children }: { readonly label: string; readonly children: ComponentChildren }) {
+  return (
+    <td role="cell" data-label={label} class={children === null ? 'nothing' : 'number'}>
+      {children ?? '–'}
+    </td>
+  )
+}
+
+function State({ rank }: { readonly rank: RankRow }) {
+  return (
+    <>
+      <span class={`state ${rank.state.replace(' ', '-')}`}>{STATE_WORDS[rank.state]}</span>
+      {rank.progress !== null && (
+        <span class="inline-progress">
+          <progress value={rank.progress} max={1} aria-label={`${rank.name}: ${rank.note || STATE_WORDS[rank.state]}`} /> {percent(rank.progress)}
+        </span>
+      )}
+      {(rank.note || rank.hidden) && <small>{[rank.note, rank.hidden ? 'its tab is in the background' : ''].filter(Boolean).join(' · ')}</small>}
+    </>
+  )
+}
+
+function Shares({ shares: { computing, waiting, stepping } }: { readonly shares: NonNullable<RankRow['shares']> }) {
+  return (
+    <span class="shares" role="img" aria-label={`computing ${percent(computing)}, waiting ${percent(waiting)}, stepping ${percent(stepping)}`}>
+      <span class="computing" style={{ flexGrow: computing }} />
+      <span class="waiting" style={{ flexGrow: waiting }} />
+      <span class="stepping" style={{ flexGrow: stepping }} />
+    </span>
   )
 }

@@ -1,42 +1,58 @@
 import { useState } from 'preact/hooks'
-import { compact } from '../../ui/format.ts'
+import { BOOK_NAME } from '../../data/book.ts'
+import { whole } from '../../ui/format.ts'
 import type { SessionView } from '../session-view.ts'
 
 /** The text to train on: the bundled book, or a file that is chosen or dropped. */
 export function SourceForm({ session, locked }: { readonly session: SessionView; readonly locked: boolean }) {
   const [error, setError] = useState('')
+  const [over, setOver] = useState(false)
   const source = session.source.value
-  const take = (action: () => Promise<void>): void => {
+  const take = async (action: () => Promise<void>): Promise<void> => {
     setError('')
-    action().catch((cause: unknown) => setError(cause instanceof Error ? cause.message : String(cause)))
+    try {
+      await action()
+    } catch (cause) {
+      setError(cause instanceof Error ? cause.message : String(cause))
+    }
+  }
+  const drag = (event: DragEvent, inside: boolean): void => {
+    event.preventDefault()
+    setOver(inside && !locked)
   }
   const drop = (event: DragEvent): void => {
-    event.preventDefault()
+    drag(event, false)
     const file = event.dataTransfer?.files[0]
-    if (file && !locked) take(() => session.useFile(file))
+    if (file && !locked) void take(() => session.useFile(file))
   }
   return (
-    <div onDragOver={(event) => event.preventDefault()} onDrop={drop}>
+    <div class={`source ${over ? 'over' : ''}`} onDragOver={(event) => drag(event, true)} onDragLeave={(event) => drag(event, false)} onDrop={drop}>
       <p>
-        Text: <strong>{source ? source.name : 'loading …'}</strong> {source && <span class="quiet">{compact(source.characters)} characters</span>}
+        <span class="quiet">Text</span> <strong>{source ? source.name : 'loading …'}</strong> {source && <span class="quiet">{whole(source.characters)} characters</span>}
       </p>
-      <label>
-        Use your own text file (choose it or drop it here)
-        <input
-          type="file"
-          disabled={locked}
-          onChange={({ currentTarget }) => {
-            const file = currentTarget.files?.[0]
-            if (file) take(() => session.useFile(file))
-          }}
-        />
-      </label>
-      <button type="button" class="secondary" disabled={locked} onClick={() => take(() => session.useBook())}>
-        Use the bundled book
-      </button>
+      <div class="source-choice">
+        <label>
+          Train on a text file of your own: choose it or drop it here
+          <input
+            type="file"
+            disabled={locked}
+            onChange={({ currentTarget }) => {
+              const file = currentTarget.files?.[0]
+              // Emptied, so that the same file can be chosen again after it was mended.
+              currentTarget.value = ''
+              if (file) void take(() => session.useFile(file))
+            }}
+          />
+        </label>
+        {source && source.name !== BOOK_NAME && (
+          <button type="button" class="quiet-button" disabled={locked} onClick={() => void take(() => session.useBook())}>
+            Back to the bundled book
+          </button>
+        )}
+      </div>
       {error && (
         <p class="error" role="alert">
-          {error}
+          {error}. The text stays as it was.
         </p>
       )}
     </div>

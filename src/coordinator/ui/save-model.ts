@@ -1,0 +1,15 @@
+import type { SessionView } from '../session-view.ts'
+
+/** The browser has its own hold on the blob once the download has started. */
+const RELEASE_MS = 60_000
+
+/** Hands the zip to the browser as a download. */
+export async function saveModel(session: SessionView): Promise<void> {
+  const { name, blob } = await session.save()
+  const url = URL.createObjectURL(blob)
+  const link = document.createElement('a')
+  link.href = url
+  link.download = name
+  link.click()
+  setTimeout(() => URL.revokeObjectURL(url), RELEASE_MS)
+}
