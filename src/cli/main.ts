@@ -26,10 +26,11 @@ interface TrainFlags {
   readonly overwrite_output_dir?: boolean
 }
 
-/** Runs a command line. Ends the process with a sentence when it fails. */
+/** Runs a command line and ends the process; a failure is one sentence on stderr. */
 export async function main(argv: readonly string[]): Promise<void> {
   try {
     await program().parseAsync([...argv], { from: 'user' })
+    exit(0)
   } catch (cause) {
     if (cause instanceof CommanderError) return exit(cause.exitCode === 0 ? 0 : EXIT_USAGE)
     process.stderr.write(`${cause instanceof Error ? cause.message : String(cause)}\n`)
@@ -60,8 +61,11 @@ function trainCommand(): Command {
     .option('--train_file <path>', 'text to train on instead of the bundled book')
     .option('--overwrite_output_dir', 'write into output_dir although it holds something')
     .exitOverride()
+    .allowUnknownOption()
+    .allowExcessArguments()
   for (const field of optionFields) command.addOption(commandOption(field))
   return command.action(async (all: TrainFlags & Record<string, unknown>) => {
+    refuseRest(command.args)
     const { ranks, train_file, overwrite_output_dir, ...raw } = all
     await train({
       ranks: wholeNumber('ranks', ranks, 1, 64),
@@ -72,10 +76,19 @@ function trainCommand(): Command {
   })
 }
 
-/** The names are HF's, with underscores; commander would make camels of dashes only. */
-function commandOption({ name, help, allowed, group, default: fallback }: OptionField): Option {
-  const about = `${help} Need ${allowed}.${fallback === null ? '' : ` Default without a preset: ${fallback}.`}`
-  return new Option(`--${name} <value>`, about).helpGroup(`${GROUPS[group]}:`)
+/** What is no option of the command is refused by the schema, which knows the nearest name. */
+function refuseRest([first, second]: readonly string[]): void {
+  if (first === undefined) return
+  const [, name, value] = /^--?([^=]+)(?:=(.*))?$/s.exec(first) ?? []
+  if (name !== undefined) resolveOptions({ [name]: value ?? second ?? '' })
+  throw new OptionError('command line', first, { allowed: '', message: `Cannot read ${JSON.stringify(first)}: it is no option, need --name value` })
+}
+
+/** The names are HF's, with underscores; commander would make camels of dashes only. As in HF, a boolean alone means true. */
+function commandOption({ name, kind, help, allowed, group, default: fallback }: OptionField): Option {
+  const about = `${help} Need ${allowed}.${fallback === null || fallback === '' ? '' : ` Default without a preset: ${fallback}.`}`
+  const option = kind === 'boolean' ? new Option(`--${name} [value]`, about).preset('true') : new Option(`--${name} <value>`, about)
+  return option.helpGroup(`${GROUPS[group]}:`)
 }
 
 function wholeNumber(name: string, text: string, min: number, max: number): number {

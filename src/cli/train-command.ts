@@ -1,11 +1,13 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { R_OK } from 'node:constants'
+import { accessSync, readdirSync, statSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { type Browser, type BrowserContext, type Page, chromium } from 'playwright'
-import { unzipFiles } from '../checkpoint/zip.ts'
 import { optionsToQuery } from '../protocol/option-query.ts'
 import { OptionError, type TrainingOptions } from '../protocol/options.ts'
 import { startServer } from '../server/serve.ts'
 import { CHROMIUM_ARGS, findBrowser } from './find-browser.mjs'
+import { onInterrupt } from './interrupt.ts'
+import { saveModel } from './save-model.ts'
 import { TrainingReport } from './training-report.ts'
 import { webRoot } from './web-root.ts'
 
@@ -16,111 +18,147 @@ export interface TrainSettings {
   readonly options: TrainingOptions
 }
 
-/** Ranks that are not there by then will not come. */
-const READY_DEADLINE_MS = 90_000
-const DOWNLOAD_DEADLINE_MS = 120_000
+/** Two ranks that are not there by then will not come. */
+const READY_DEADLINE_MS = 60_000
+/** Tabs share this computer and compile their shaders one after the other. */
+const READY_PER_FURTHER_RANK_MS = 10_000
+/** A browser that does not close by then is killed as the process ends. */
+const CLOSE_DEADLINE_MS = 10_000
 
 /**
  * The main job without a person: serves, opens headless tabs, trains, writes the model folder.
- * @throws a sentence; every tab and the server are closed by then.
+ * @throws a sentence; every tab and the server are closed by then. An OptionError comes before anything was started.
  */
 export async function train(settings: TrainSettings): Promise<void> {
   const folder = resolve(settings.options.output_dir)
+  checkRanks(settings)
   checkFolder(folder, settings)
-  if (settings.trainFile !== null && !statSync(settings.trainFile, { throwIfNoEntry: false })?.isFile()) {
-    throw new OptionError('train_file', settings.trainFile, { allowed: 'the path of a text file' })
-  }
+  checkTrainFile(settings.trainFile)
   const executablePath = await findBrowser()
+  const report = new TrainingReport(settings.options)
+  let stop = (): void => process.exit(130)
+  using _interrupt = onInterrupt(() => stop())
   const server = await startServer({ port: 0, host: '127.0.0.1', webRoot: webRoot() })
   let browser: Browser | null = null
   try {
-    browser = await chromium.launch({ executablePath, args: CHROMIUM_ARGS })
-    await runInTabs(browser, server.url, settings, folder)
+    browser = await launch(executablePath)
+    const tabs = await openTabs(browser, server.url, settings, report)
+    stop = () => stopTraining(tabs.coordinator, report)
+    await report.finished
+    await saveModel(tabs.coordinator, folder)
+    report.end(folder)
   } finally {
-    await browser?.close()
+    report.close()
+    if (browser) await Promise.race([browser.close(), after(CLOSE_DEADLINE_MS)])
     await server.close()
   }
 }
 
+function checkRanks({ ranks, options }: TrainSettings): void {
+  if (ranks > options.max_ranks) throw new OptionError('ranks', ranks, { allowed: `at most max_ranks, ${options.max_ranks}` })
+}
+
 function checkFolder(folder: string, { overwrite, options }: TrainSettings): void {
-  if (overwrite || !existsSync(folder) || readdirSync(folder).length === 0) return
+  const there = statSync(folder, { throwIfNoEntry: false })
+  if (there && !there.isDirectory()) throw new OptionError('output_dir', options.output_dir, { allowed: 'a folder; this is a file' })
+  if (overwrite || !there || readdirSync(folder).length === 0) return
   throw new OptionError('output_dir', options.output_dir, { allowed: 'an empty or new folder, or --overwrite_output_dir' })
 }
 
-async function runInTabs(browser: Browser, base: string, settings: TrainSettings, folder: string): Promise<void> {
-  const context = await browser.newContext({ acceptDownloads: true })
-  const report = new TrainingReport(settings.options)
+function checkTrainFile(path: string | null): void {
+  if (path === null) return
+  if (!statSync(path, { throwIfNoEntry: false })?.isFile()) throw new OptionError('train_file', path, { allowed: 'the path of a text file' })
+  try {
+    accessSync(path, R_OK)
+  } catch {
+    throw new OptionError('train_file', path, { allowed: 'a file that may be read' })
+  }
+}
+
+async function launch(executablePath: string): Promise<Browser> {
+  try {
+    // Playwright would answer Ctrl-C by killing the browser, and the model with it.
+    return await chromium.launch({ executablePath, args: CHROMIUM_ARGS, handleSIGINT: false, handleSIGTERM: false, handleSIGHUP: false })
+  } catch (cause) {
+    throw new Error(`Cannot start the browser ${executablePath}: ${firstLine(cause)}`, { cause })
+  }
+}
+
+interface Tabs {
+  readonly coordinator: Page
+  readonly ranks: Page[]
+}
+
+/** Opens all tabs; training runs when this resolves. */
+async function openTabs(browser: Browser, base: string, settings: TrainSettings, report: TrainingReport): Promise<Tabs> {
   browser.once('disconnected', () => report.fail('The browser was closed or has crashed'))
-  const coordinator = await context.newPage()
-  watch(coordinator, 'The coordinator tab', report)
+  const context = await browser.newContext({ acceptDownloads: true })
+  const tabs: Tabs = { coordinator: await context.newPage(), ranks: [] }
+  const deadlineMs = READY_DEADLINE_MS + Math.max(0, settings.ranks - 2) * READY_PER_FURTHER_RANK_MS
+  const opening = open(context, tabs, base, settings, report)
+  if ((await Promise.race([opening, report.finished, after(deadlineMs)])) === 'late') {
+    opening.catch(() => {}) // it ends when its tabs are closed
+    throw new Error(`Cannot start: not all ranks were ready within ${deadlineMs / 1000} s. ${await whatTabsShow(tabs)}`)
+  }
+  return tabs
+}
+
+async function open(context: BrowserContext, { coordinator, ranks }: Tabs, base: string, settings: TrainSettings, report: TrainingReport): Promise<void> {
+  coordinator.on('crash', () => report.fail('The coordinator tab has crashed; it may have run out of memory'))
+  coordinator.on('pageerror', ({ message }) => report.coordinatorError(message))
   await coordinator.exposeFunction('tabringReport', report.hear)
-  const query = optionsToQuery(settings.options)
-  query.set('cli', '1')
-  query.set('ranks', String(settings.ranks))
-  if (settings.trainFile !== null) query.set('text', 'file')
-  await coordinator.goto(`${base}/?${query}`)
+  await coordinator.goto(`${base}/?${pageQuery(settings)}`)
   const invite = await report.invited
-  const tabs = await openRanks(context, invite, settings.ranks - 1, report)
-  if (settings.trainFile !== null) await coordinator.setInputFiles('input[type=file]', settings.trainFile)
-  await startedInTime(report, coordinator, tabs)
-  const stop = (): void => {
-    report.note('Stopping after the planned updates; Ctrl-C again ends at once')
-    process.once('SIGINT', () => process.exit(130))
-    void coordinator.evaluate('window.tabringStop()')
-  }
-  process.once('SIGINT', stop)
-  await report.finished
-  process.removeListener('SIGINT', stop)
-  await save(coordinator, folder)
-  report.end(folder)
-}
-
-async function openRanks(context: BrowserContext, invite: string, count: number, report: TrainingReport): Promise<Page[]> {
-  const pages: Page[] = []
-  for (let rank = 2; rank < count + 2; rank++) {
+  for (let rank = 2; rank <= settings.ranks; rank++) {
     const page = await context.newPage()
-    watch(page, `The tab of rank ${rank}`, report)
-    const url = new URL(invite)
-    url.searchParams.set('auto', '1')
-    url.searchParams.set('name', `Rank ${rank}`)
-    await page.goto(url.href)
-    pages.push(page)
+    ranks.push(page)
+    page.on('crash', () => report.rankCrashed(rank))
+    page.on('pageerror', ({ message }) => report.note(`The tab of rank ${rank}: ${message}`))
+    await page.goto(rankUrl(invite, rank))
   }
-  return pages
+  if (settings.trainFile !== null) await coordinator.setInputFiles('input[type=file]', settings.trainFile)
+  await report.started
 }
 
-/** A tab that is gone is a rank that left; training goes on without it, and the terminal says so. */
-function watch(page: Page, who: string, report: TrainingReport): void {
-  page.on('crash', () => report.note(`${who} has crashed`))
-  page.on('pageerror', ({ message }) => report.note(`${who}: ${message}`))
+function pageQuery({ options, ranks, trainFile }: TrainSettings): URLSearchParams {
+  const query = optionsToQuery(options)
+  query.set('cli', '1')
+  query.set('ranks', String(ranks))
+  if (trainFile !== null) query.set('text', 'file')
+  return query
 }
 
-async function startedInTime(report: TrainingReport, coordinator: Page, tabs: readonly Page[]): Promise<void> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<'late'>((done) => {
-    timer = setTimeout(() => done('late'), READY_DEADLINE_MS)
-  })
-  const first = await Promise.race([report.started, report.finished, late])
-  clearTimeout(timer)
-  if (first !== 'late') return
-  const states = await Promise.all(
-    [coordinator, ...tabs].map((page) =>
-      page
-        .getByRole('status')
-        .first()
-        .textContent({ timeout: 2_000 })
-        .catch(() => 'does not answer'),
-    ),
-  )
-  const alerts = await coordinator.getByRole('alert').allTextContents()
-  throw new Error(`Cannot start: not all ranks were ready within ${READY_DEADLINE_MS / 1000} s. The tabs say: ${[...states, ...alerts].join(' / ')}`)
+function rankUrl(invite: string, rank: number): string {
+  const url = new URL(invite)
+  url.searchParams.set('auto', '1')
+  url.searchParams.set('name', `Rank ${rank}`)
+  return url.href
 }
 
-/** Fetches the zip as a download and unpacks it. */
-async function save(coordinator: Page, folder: string): Promise<void> {
-  const arriving = coordinator.waitForEvent('download', { timeout: DOWNLOAD_DEADLINE_MS })
-  await Promise.all([arriving, coordinator.evaluate('window.tabringSave()')])
-  const path = await (await arriving).path()
-  mkdirSync(folder, { recursive: true })
-  for (const { name, bytes } of unzipFiles(readFileSync(path))) writeFileSync(join(folder, name.slice(name.lastIndexOf('/') + 1)), bytes)
+function stopTraining(coordinator: Page, report: TrainingReport): void {
+  report.note('Stopping after the planned updates; Ctrl-C again ends at once')
+  coordinator.evaluate('window.tabringStop()').catch((cause: unknown) => report.fail(`Cannot stop: ${firstLine(cause)}`))
+}
+
+async function whatTabsShow({ coordinator, ranks }: Tabs): Promise<string> {
+  const named: readonly (readonly [string, Page])[] = [['The coordinator', coordinator], ...ranks.map((page, index) => [`Rank ${index + 2}`, page] as const)]
+  const shown = await Promise.all(named.map(async ([who, page]) => `${who}: ${await statusOf(page)}`))
+  return shown.join('; ')
+}
+
+async function statusOf(page: Page): Promise<string> {
+  const texts = page.getByRole('status').or(page.getByRole('alert')).allInnerTexts()
+  const shown = await Promise.race([texts, after(2_000)]).catch(() => 'late' as const)
+  if (shown === 'late') return 'does not answer'
+  return shown.join(' ').replace(/\s+/g, ' ').trim() || 'shows nothing'
+}
+
+function after(ms: number): Promise<'late'> {
+  // A wait that is not needed any more must not keep the process.
+  return new Promise((done) => void setTimeout(() => done('late'), ms).unref())
+}
+
+/** Playwright's messages go on with a log of calls. */
+function firstLine(cause: unknown): string {
+  return (cause instanceof Error ? cause.message : String(cause)).split('\n')[0] ?? ''
 }

@@ -3,20 +3,24 @@ import type { CliEvent } from '../protocol/cli-events.ts'
 import type { TrainingOptions } from '../protocol/options.ts'
 import type { StepRecord } from '../protocol/step-record.ts'
 import { evaluationEntry, formatLogLine, summaryEntry } from '../protocol/trainer-log.ts'
-import { StatusLine, progressLine } from './progress.ts'
+import { type Output, StatusLine, progressLine } from './progress.ts'
+
+type Stage = 'opening' | 'invited' | 'started' | 'over'
 
 /** What the terminal shows of a run, from the coordinator page's events. */
 export class TrainingReport {
   readonly #options: TrainingOptions
-  readonly #line = new StatusLine(process.stdout)
+  readonly #line: StatusLine
   readonly #invited = deferred<string>()
   readonly #started = deferred<void>()
   readonly #finished = deferred<void>()
-  readonly #records: StepRecord[] = []
+  #records: StepRecord[] = []
   #total = 0
+  #stage: Stage = 'opening'
 
-  constructor(options: TrainingOptions) {
+  constructor(options: TrainingOptions, out: Output = process.stdout) {
     this.#options = options
+    this.#line = new StatusLine(out)
   }
 
   /** The invitation link. */
@@ -36,23 +40,22 @@ export class TrainingReport {
   readonly hear = (event: CliEvent): void => {
     switch (event.type) {
       case 'invite':
+        this.#stage = 'invited'
         return this.#invited.resolve(event.url)
       case 'started':
-        this.#total = event.maxSteps
-        this.note(`Training ${event.parameters} parameters over a vocabulary of ${event.vocabSize} on ${event.ranks} ranks for ${event.maxSteps} updates`)
-        return this.#started.resolve()
+        return this.#start(event)
       case 'record':
-        this.#records.push(event.record)
+        this.#add(event.record)
         return this.#line.show(progressLine(this.#records, this.#total))
       case 'log':
         return this.note(formatLogLine(event.entry))
       case 'evaluation':
         return this.note(formatLogLine(evaluationEntry(event.evaluation)))
       case 'sample':
-        return this.note(`After update ${event.sample.step}: ${JSON.stringify(event.sample.prompt + event.sample.text)}`)
+        return this.#line.print(`After update ${event.sample.step}: ${JSON.stringify(event.sample.prompt + event.sample.text)}`, { dim: true })
       case 'event':
         // Nothing can have gone well before the start that an error would leave standing.
-        if (event.level === 'error' && this.#total === 0) this.fail(event.text)
+        if (event.level === 'error' && this.#stage !== 'started') return this.fail(event.text)
         return event.level === 'info' ? undefined : this.note(event.text)
       case 'status':
         if (event.phase === 'failed') this.fail(event.status)
@@ -64,11 +67,23 @@ export class TrainingReport {
   }
 
   note(text: string): void {
-    this.#line.print(text)
+    if (this.#stage !== 'over') this.#line.print(text)
+  }
+
+  /** A rank that is gone is training's everyday business; before the start it never comes. */
+  rankCrashed(rank: number): void {
+    const sentence = `The tab of rank ${rank} has crashed; it may have run out of memory`
+    if (this.#stage === 'started') this.note(sentence)
+    else this.fail(sentence)
+  }
+
+  /** An error that the page did not expect: one before the invitation means that it did not open. */
+  coordinatorError(message: string): void {
+    if (this.#stage === 'opening') this.fail(`The coordinator page did not open: ${message}`)
+    else this.note(`The coordinator tab: ${message}`)
   }
 
   fail(sentence: string): void {
-    this.#line.clear()
     const error = new Error(sentence)
     this.#invited.reject(error)
     this.#started.reject(error)
@@ -79,5 +94,25 @@ export class TrainingReport {
     this.#line.clear()
     this.note(formatLogLine(summaryEntry(this.#records, this.#options.block_size - 1)))
     this.note(`The model is in ${folder}`)
+  }
+
+  /** Nothing is printed from now on: what tabs say while they are closed means nothing. */
+  close(): void {
+    this.#line.clear()
+    this.#stage = 'over'
+  }
+
+  #start({ maxSteps, parameters, vocabSize, ranks }: Extract<CliEvent, { type: 'started' }>): void {
+    this.#stage = 'started'
+    this.#total = maxSteps
+    const count = parameters.toLocaleString('en-US')
+    this.note(`Training ${count} parameters over a vocabulary of ${vocabSize} on ${ranks === 1 ? '1 rank' : `${ranks} ranks`} for ${maxSteps} updates`)
+    this.#started.resolve()
+  }
+
+  /** When ranks leave, updates that not all of them had are computed again; their second record counts. */
+  #add(record: StepRecord): void {
+    const kept = record.outcome === 'committed' ? record.step - 1 : record.step
+    this.#records = [...this.#records.filter(({ step }) => step <= kept), record]
   }
 }

@@ -1,0 +1,56 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, expect, it, vi } from 'vitest'
+import { main } from './main.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'tabring-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+afterEach(() => vi.restoreAllMocks())
+
+/** What a command line that ends before anything is started prints, and its exit code. */
+async function refused(...argv: readonly string[]): Promise<readonly [number | undefined, string]> {
+  let printed = ''
+  let code: number | undefined
+  vi.spyOn(process.stderr, 'write').mockImplementation((text) => {
+    printed += String(text)
+    return true
+  })
+  vi.spyOn(process, 'exit').mockImplementation((given) => {
+    code = Number(given)
+    return undefined as never
+  })
+  await main(argv)
+  return [code, printed.trimEnd()]
+}
+
+it('an impossible value is refused with its name, its value and what is allowed', async () => {
+  expect(await refused('train', '--learning_rate', 'fast')).toEqual([2, 'Cannot set learning_rate to "fast": need a number from 0 to 100'])
+  expect(await refused('train', '--preset', 'huge')).toEqual([2, 'Cannot set preset to "huge": need one of book, tiny, gpu, none'])
+  expect(await refused('train', '--ranks', '0')).toEqual([2, 'Cannot set ranks to "0": need a whole number from 1 to 64'])
+  expect(await refused('train', '--ranks', '3', '--max_ranks', '2')).toEqual([2, 'Cannot set ranks to 3: need at most max_ranks, 2'])
+  expect(await refused('serve', '--port', 'http')).toEqual([2, 'Cannot set port to "http": need a whole number from 0 to 65535'])
+})
+
+it('an unknown option is refused with the nearest name', async () => {
+  expect(await refused('train', '--learning-rat', '3')).toEqual([2, 'Cannot set learning-rat to "3": there is no such option, need learning_rate, the nearest name'])
+  expect(await refused('train', '--max_step=3', '--seed', '1')).toEqual([2, 'Cannot set max_step to "3": there is no such option, need max_steps, the nearest name'])
+  expect(await refused('train', 'moby.txt')).toEqual([2, 'Cannot read "moby.txt": it is no option, need --name value'])
+})
+
+it('an output folder that holds something, and one that is a file, are refused', async () => {
+  const file = join(folder, 'model.safetensors')
+  writeFileSync(file, '')
+  expect(await refused('train', '--output_dir', folder)).toEqual([2, `Cannot set output_dir to "${folder}": need an empty or new folder, or --overwrite_output_dir`])
+  expect(await refused('train', '--output_dir', file, '--overwrite_output_dir')).toEqual([2, `Cannot set output_dir to "${file}": need a folder; this is a file`])
+})
+
+it('a text that is not there is refused', async () => {
+  const missing = join(folder, 'none.txt')
+  expect(await refused('train', '--output_dir', join(folder, 'new'), '--train_file', missing)).toEqual([2, `Cannot set train_file to "${missing}": need the path of a text file`])
+})
+
+it('an option without its value and an unknown command end with code 2', async () => {
+  expect(await refused('train', '--seed')).toEqual([2, "error: option '--seed <value>' argument missing"])
+  expect(await refused('fly')).toEqual([2, "error: unknown command 'fly'"])
+})
