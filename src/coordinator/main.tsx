@@ -1,5 +1,4 @@
 import { render } from 'preact'
-import { signal } from '@preact/signals'
 import { OptionError } from '../protocol/options.ts'
 import { optionsFromQuery } from '../protocol/option-query.ts'
 import { resolveOptions } from '../protocol/presets.ts'
@@ -7,7 +6,8 @@ import type { CliEvent } from '../protocol/cli-events.ts'
 import type { TrainingOptions } from '../protocol/options.ts'
 import { openSignalling } from '../transport/open-signalling.ts'
 import { inviteUrl, newInvite } from '../transport/room-invite.ts'
-import { type PreflightItem, browserPorts, runPreflight } from '../ui/preflight.ts'
+import { InsecureNotice, Notice } from '../ui/notice.tsx'
+import { browserPorts, runPreflight } from '../ui/preflight.ts'
 import { automate } from './automation.ts'
 import { Session } from './session.ts'
 import { CoordinatorApp } from './ui/app.tsx'
@@ -31,29 +31,44 @@ const PAGE_PARAMETERS = ['cli', 'ranks', 'compute_here', 'text'] as const
 const host = document.getElementById('app')
 if (!host) throw new Error('Cannot show the page: the element #app is missing')
 const query = new URLSearchParams(location.search)
-const preflight = signal<readonly PreflightItem[] | null>(null)
 const options = readOptions(query, host)
-if (options) await open(options, host)
+if (options) {
+  await open(options, host).catch((cause: unknown) => {
+    refuse(cause instanceof Error ? cause.message : String(cause), host)
+    throw cause
+  })
+}
 
 function readOptions(from: URLSearchParams, into: HTMLElement): TrainingOptions | null {
   try {
     return resolveOptions(optionsFromQuery(from, PAGE_PARAMETERS))
   } catch (cause) {
     if (!(cause instanceof OptionError)) throw cause
-    window.tabringReport?.({ type: 'status', phase: 'failed', status: cause.message })
-    render(<Refusal sentence={cause.message} />, into)
+    refuse(cause.message, into)
     return null
   }
 }
 
+/** Says on the page and to the command line that there will be no room. */
+function refuse(sentence: string, into: HTMLElement): void {
+  window.tabringReport?.({ type: 'status', phase: 'failed', status: sentence })
+  render(<Refusal sentence={sentence} />, into)
+}
+
 async function open(chosen: TrainingOptions, into: HTMLElement): Promise<void> {
+  render(
+    <Notice title="Opening a room">
+      <p>Checking this browser …</p>
+    </Notice>,
+    into,
+  )
+  const items = await runPreflight(browserPorts())
+  if (!isSecureContext) return render(<InsecureNotice preflight={items} />, into)
   const invite = newInvite()
   const self = crypto.randomUUID()
   const ownPeer = crypto.randomUUID()
   const url = inviteUrl(location.origin, invite)
   const report = (event: CliEvent): void => window.tabringReport?.(event)
-  const items = await runPreflight(browserPorts())
-  preflight.value = items
   const signalling = await openSignalling({ invite, self, origin: location.origin })
   const session = new Session({
     signalling,
@@ -83,14 +98,13 @@ function withQuery(url: string, parameters: Readonly<Record<string, string>>): s
 
 function Refusal({ sentence }: { readonly sentence: string }) {
   return (
-    <main>
-      <h1>Tabring</h1>
+    <Notice title="This page cannot open a room">
       <p class="error" role="alert">
         {sentence}
       </p>
       <p>
-        <a href="/">Open the page without options</a>
+        <a href="/">Open it without options</a>
       </p>
-    </main>
+    </Notice>
   )
 }

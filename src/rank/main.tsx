@@ -1,6 +1,7 @@
 import { render } from 'preact'
 import { openSignalling } from '../transport/open-signalling.ts'
 import { parseInvite } from '../transport/room-invite.ts'
+import { InsecureNotice, Notice } from '../ui/notice.tsx'
 import { browserPorts, runPreflight } from '../ui/preflight.ts'
 import { browserName } from './browser-name.ts'
 import { createRank } from './rank-client.ts'
@@ -17,6 +18,7 @@ await open(host)
 async function open(into: HTMLElement): Promise<void> {
   const invite = parseInvite(location.href)
   if (!invite) return render(<NoRoom />, into)
+  if (!isSecureContext) return render(<InsecureNotice preflight={await runPreflight(browserPorts())} />, into)
   const query = new URLSearchParams(location.search)
   const auto = query.get('auto') === '1'
   const self = query.get('peer') ?? crypto.randomUUID()
@@ -42,14 +44,13 @@ function readProfile(text: string | null): 'auto' | 'lane' | 'shared' {
 
 function NoRoom() {
   return (
-    <main class="join">
-      <h1>Tabring</h1>
+    <Notice title="No room to join">
       <p class="error" role="alert">
         This link names no room, or its key is missing.
       </p>
       <p>
         Ask whoever invited you for the whole link, with everything behind the #. Or <a href="/">open a room of your own</a>.
       </p>
-    </main>
+    </Notice>
   )
 }

@@ -67,7 +67,7 @@ function Choices({ session, preflight }: PartProps) {
     <div class="pair">
       <Settings session={session} locked={false} folded={false} />
       <div class="stack">
-        <Invite session={session} preflight={preflight} />
+        <Invite session={session} preflight={preflight} numbered />
         <Ring session={session} />
         <Events session={session} />
       </div>
@@ -88,7 +88,7 @@ function Run({ session, preflight, locked }: PartProps & { readonly locked: bool
           <Settings session={session} locked={locked} folded />
           <Events session={session} />
         </div>
-        <Invite session={session} preflight={preflight} />
+        <Invite session={session} preflight={preflight} numbered={false} />
       </div>
     </>
   )

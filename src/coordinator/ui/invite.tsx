@@ -8,15 +8,20 @@ const LIGHT = [255, 255, 255, 255] as const
 /** Long enough to read the word. */
 const COPIED_MS = 2_500
 
-/** Step 2: who computes. */
-export function Invite({ session, preflight }: { readonly session: SessionView; readonly preflight: readonly PreflightItem[] | null }) {
+interface InviteProps {
+  readonly session: SessionView
+  readonly preflight: readonly PreflightItem[] | null
+  /** As the second step on the way to Start. */
+  readonly numbered: boolean
+}
+
+/** Who computes: this tab, and those that are invited. */
+export function Invite({ session, preflight, numbered }: InviteProps) {
   const url = session.inviteUrl.value
   const broken = preflight?.some(({ ok }) => !ok) ?? false
   return (
     <section class="card" aria-labelledby="invite-title">
-      <h2 id="invite-title">
-        <span class="step">2</span> Who computes
-      </h2>
+      <h2 id="invite-title">{numbered && <span class="step">2</span>} Who computes</h2>
       <label class="own-switch" for="compute-here">
         <input
           id="compute-here"

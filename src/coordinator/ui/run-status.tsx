@@ -27,8 +27,8 @@ export function RunStatus({ session }: { readonly session: SessionView }) {
       <h1>{started ? WORDS[phase] : 'Train a language model in browser tabs'}</h1>
       {!started && (
         <p class="lead">
-          Each tab reads other pieces of the text and works out how the model should change. Around a ring the tabs add their changes up; then all of them take the same step, and
-          the model foretells the next letter a little better.
+          Each tab reads different pieces of the text and works out how the model should change. Around the ring the tabs add up their changes, then all take the same step, and the
+          model predicts the next letter a little better.
         </p>
       )}
       <p class={started && status === WORDS[phase] ? 'unseen' : 'status'} role="status">
