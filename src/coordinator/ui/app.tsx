@@ -1,5 +1,5 @@
-import { useComputed } from '@preact/signals'
-import { useEffect, useState } from 'preact/hooks'
+import { useComputed, useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
 import { Logo } from '../../ui/logo.tsx'
 import type { PreflightItem } from '../../ui/preflight.ts'
 import { useThrottled } from '../../ui/use-throttled.ts'
@@ -19,6 +19,7 @@ import { Settings } from './settings.tsx'
 import { pageTitle } from './title.ts'
 
 const RUNNING: readonly SessionPhase[] = ['preparing', 'training', 'paused', 'stopping']
+const ENDED: readonly SessionPhase[] = ['finished', 'failed']
 
 export interface CoordinatorAppProps {
   readonly session: SessionView
@@ -31,9 +32,14 @@ export interface CoordinatorAppProps {
 export function CoordinatorApp({ session, preflight, ownUrl }: CoordinatorAppProps) {
   const running = useComputed(() => RUNNING.includes(session.phase.value)).value
   const started = useComputed(() => session.records.value.length > 0).value || running
-  const [saved, setSaved] = useState(0)
+  const saved = useSignal(0)
+  const unsaved = useComputed(() => ENDED.includes(session.phase.value) && session.records.value.length !== saved.value).value
+  useEffect(() => {
+    // Another run makes another model.
+    if (running) saved.value = 0
+  }, [running])
   useTitle(session)
-  useLeaveWarning(session, running, saved)
+  useLeaveWarning(running || unsaved)
   return (
     <>
       <header class="bar">
@@ -41,7 +47,13 @@ export function CoordinatorApp({ session, preflight, ownUrl }: CoordinatorAppPro
           <Logo /> Tabring
         </p>
         <Room url={session.inviteUrl.value} />
-        <Controls session={session} saved={saved} onSaved={() => setSaved(session.records.peek().length)} />
+        <Controls
+          session={session}
+          unsaved={unsaved}
+          onSaved={(updates) => {
+            saved.value = updates
+          }}
+        />
       </header>
       <main class="stack">
         <RunStatus session={session} />
@@ -124,9 +136,7 @@ function useTitle(session: SessionView): void {
 }
 
 /** Asks before a tab is closed that trains, or that holds a model which nobody has saved. */
-function useLeaveWarning(session: SessionView, running: boolean, saved: number): void {
-  const unsaved = useComputed(() => session.phase.value === 'finished' && session.records.value.length > 0).value && saved === 0
-  const warn = running || unsaved
+function useLeaveWarning(warn: boolean): void {
   useEffect(() => {
     if (!warn) return
     const ask = (event: BeforeUnloadEvent): void => event.preventDefault()

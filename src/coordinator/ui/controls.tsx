@@ -7,13 +7,14 @@ const STOPPABLE: readonly SessionPhase[] = ['preparing', 'training', 'paused']
 
 interface ControlsProps {
   readonly session: SessionView
-  /** Updates in the model that was saved last; 0 when none was. */
-  readonly saved: number
-  onSaved(): void
+  /** There is a trained model that nobody has saved. */
+  readonly unsaved: boolean
+  /** Hears how many updates the saved model has. */
+  onSaved(updates: number): void
 }
 
 /** Start, Pause or Resume, Stop, Save: always in reach. */
-export function Controls({ session, saved, onSaved }: ControlsProps) {
+export function Controls({ session, unsaved, onSaved }: ControlsProps) {
   const phase = session.phase.value
   const trained = useComputed(() => session.records.value.length > 0).value
   const ask = useRef<HTMLDialogElement>(null)
@@ -30,13 +31,14 @@ export function Controls({ session, saved, onSaved }: ControlsProps) {
   const save = async (): Promise<void> => {
     setBusy(true)
     await attempt(async () => {
+      const updates = session.records.peek().length
       await saveModel(session)
-      onSaved()
+      onSaved(updates)
     })
     setBusy(false)
   }
   const start = (): void => {
-    if (trained && saved === 0) ask.current?.showModal()
+    if (unsaved) ask.current?.showModal()
     else void attempt(() => session.start())
   }
   const finished = phase === 'finished'

@@ -29,7 +29,7 @@ export function Field({ field, session }: FieldProps) {
   const control = <Control id={id} field={field} value={refusal ? refusal.draft : value} invalid={refusal !== null} onChange={set} />
   const help = (
     <small id={`${id}-help`} class={refusal ? 'error' : ''}>
-      {refusal ? refusal.sentence : field.help}
+      {refusal ? refusal.sentence : helpOf(field)}
     </small>
   )
   const name = <code title="The option’s name on the command line and in the address">{field.name}</code>
@@ -85,6 +85,12 @@ function Control({ id, field, value, invalid, onChange }: ControlProps) {
     default:
       return field.kind satisfies never
   }
+}
+
+/** The schema marks Tabring's own options for readers of Hugging Face's names; the form shows them all alike. */
+function helpOf({ help }: OptionField): string {
+  const own = help.replace(/^Tabring: /, '')
+  return own.charAt(0).toUpperCase() + own.slice(1)
 }
 
 /** Phones' number pads have neither a minus nor an e. */

@@ -10,9 +10,17 @@ export function PresetChoice({ session }: { readonly session: SessionView }) {
       <legend>Preset</legend>
       {names.map((name) => (
         <label key={name}>
-          <input type="radio" name="preset" value={name} checked={name === current} onChange={() => session.setOption('preset', name)} aria-describedby={`preset-${name}`} />
+          <input
+            type="radio"
+            name="preset"
+            value={name}
+            checked={name === current}
+            onChange={() => session.setOption('preset', name)}
+            aria-labelledby={`preset-name-${name}`}
+            aria-describedby={`preset-${name}`}
+          />
           <span>
-            <strong>{presets[name].label}</strong>
+            <strong id={`preset-name-${name}`}>{presets[name].label}</strong>
             <small id={`preset-${name}`}>{presets[name].help}</small>
           </span>
         </label>
