@@ -8,6 +8,7 @@ import { resolveOptions } from '../protocol/presets.ts'
 import { type FromRank, PROTOCOL_VERSION } from '../protocol/room-messages.ts'
 import { deferred } from '../base/deferred.ts'
 import type { Signalling } from '../transport/signalling.ts'
+import { chosenOptions } from './chosen-options.ts'
 import { exportZip } from './export-model.ts'
 import { EventLog } from './event-log.ts'
 import { prepareRun } from './prepare-run.ts'
@@ -51,7 +52,7 @@ export class Session implements SessionView {
   readonly #room: CoordinatorRoom
   readonly #log: EventLog
   #text: string | null = null
-  #raw: Record<string, unknown>
+  #raw: Readonly<Record<string, unknown>>
   #names = 0
   #exports = new Map<string, (bytes: Uint8Array<ArrayBuffer>) => void>()
 
@@ -68,7 +69,7 @@ export class Session implements SessionView {
   constructor(settings: SessionSettings) {
     this.#settings = settings
     this.options = signal(settings.options)
-    this.#raw = { ...settings.options }
+    this.#raw = chosenOptions(settings.options)
     this.computeHere = signal(settings.computeHere)
     this.inviteUrl = signal(settings.inviteUrl)
     this.roster = new Roster(() => settings.ownPeer)
@@ -98,7 +99,7 @@ export class Session implements SessionView {
   setOption(name: string, value: unknown): void {
     const raw = name === 'preset' ? { preset: value } : { ...this.#raw, [name]: value }
     this.options.value = resolveOptions(raw)
-    this.#raw = name === 'preset' ? { ...this.options.value } : raw
+    this.#raw = raw
   }
 
   async useBook(): Promise<void> {
