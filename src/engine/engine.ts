@@ -39,6 +39,8 @@ export interface Scope {
 export class Engine {
   readonly device: GPUDevice
   readonly profile: Profile
+  /** Subgroups are four invocations wide, as on SwiftShader: the lanes of one SSE register, between which broadcasts are cheap. */
+  readonly quads: boolean
   readonly tape = new Tape()
   /** Fill the bindings that a kernel's variant does not use; one to read, one to write. */
   readonly unused: { readonly read: Tensor; readonly write: Tensor }
@@ -61,6 +63,7 @@ export class Engine {
   constructor(device: GPUDevice, options: EngineOptions) {
     this.device = device
     this.profile = options.profile
+    this.quads = device.features.has('subgroups') && device.adapterInfo.subgroupMinSize === 4 && device.adapterInfo.subgroupMaxSize === 4
     this.#poison = options.poison ?? false
     const nextId = () => this.#bufferIds++
     this.#pool = new BufferPool(device, STORAGE_USAGE, 'tensor', nextId)

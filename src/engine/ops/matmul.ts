@@ -1,11 +1,13 @@
 import laneSource from '../../../shaders/matmul-lane.wgsl?raw'
 import raggedSource from '../../../shaders/matmul-ragged.wgsl?raw'
 import sharedSource from '../../../shaders/matmul-shared.wgsl?raw'
+import subgroupSource from '../../../shaders/matmul-subgroup.wgsl?raw'
 import type { Engine } from '../engine.ts'
 import type { Kernel } from '../kernel.ts'
 import { type Tensor, formatShape } from '../tensor.ts'
 
 const lane: Kernel = { name: 'matmul-lane', source: laneSource }
+const subgroup: Kernel = { name: 'matmul-subgroup', source: subgroupSource }
 const ragged: Kernel = { name: 'matmul-ragged', source: raggedSource }
 const shared: Kernel = { name: 'matmul-shared', source: sharedSource }
 
@@ -70,8 +72,22 @@ export function matmul(engine: Engine, matmul: Matmul): void {
 function choose(engine: Engine, { form, m, n, k }: Matmul): { kernel: Kernel; grid: readonly [number, number]; width: 1 | 4 } {
   if (engine.profile === 'shared') return { kernel: shared, grid: [Math.ceil(n / 32), Math.ceil(m / 32)], width: 1 }
   const vectors = n % 4 === 0 && (form === 'TN' ? m : k) % 4 === 0
+  if (vectors && k % 4 === 0 && engine.quads && isWorthSubgroups(m, n, k)) {
+    return { kernel: subgroup, grid: [Math.ceil(n / SUBGROUP_COLUMNS), Math.ceil(m / SUBGROUP_ROWS)], width: 4 }
+  }
   if (vectors) return { kernel: lane, grid: [Math.ceil(n / 64), Math.ceil(m / 32)], width: 4 }
   return { kernel: ragged, grid: [Math.ceil(n / 32), Math.ceil(m / 32)], width: 1 }
+}
+
+const SUBGROUP_ROWS = 16
+const SUBGROUP_COLUMNS = 64
+/** Multiply-adds below which the larger kernel's compile time, some hundred milliseconds, is not worth its speed. */
+const MIN_SUBGROUP_WORK = 2 ** 21
+
+/** Twice as fast as the plain kernel, unless much of its tiles sticks out. */
+function isWorthSubgroups(m: number, n: number, k: number): boolean {
+  const covered = Math.ceil(m / SUBGROUP_ROWS) * SUBGROUP_ROWS * Math.ceil(n / SUBGROUP_COLUMNS) * SUBGROUP_COLUMNS
+  return m * n * k >= MIN_SUBGROUP_WORK && covered <= 1.5 * m * n
 }
 
 function checkSize(tensor: Tensor, size: number, name: string, { form, m, n, k }: Matmul): void {

@@ -33,6 +33,7 @@ describe.each(['lane', 'shared'] as const)('ops in the %s profile, on poisoned m
     [65, 4, 132],
     [12, 127, 1],
     [64, 68, 64],
+    [92, 196, 120], // large enough for the subgroup kernel, and no multiple of its tile
   ] as const
   it.each(sizes.flatMap((size) => (['NN', 'NT', 'TN'] as const).map((form) => [form, ...size] as const)))(
     'matmul %s of m=%i n=%i k=%i equals float64, also added to what is there',
