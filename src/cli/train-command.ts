@@ -109,6 +109,7 @@ async function open(context: BrowserContext, { coordinator, ranks }: Tabs, base:
   await coordinator.exposeFunction('tabringReport', report.hear)
   await coordinator.goto(`${base}/?${pageQuery(settings)}`)
   const invite = await report.invited
+  failOnPreflight(coordinator, report)
   for (let rank = 2; rank <= settings.ranks; rank++) {
     const page = await context.newPage()
     ranks.push(page)
@@ -118,6 +119,16 @@ async function open(context: BrowserContext, { coordinator, ranks }: Tabs, base:
   }
   if (settings.trainFile !== null) await coordinator.setInputFiles('input[type=file]', settings.trainFile)
   await report.started
+}
+
+/** All tabs are of one browser: what the coordinator's tab lacks, ranks lack too, and waiting for them is in vain. */
+function failOnPreflight(coordinator: Page, report: TrainingReport): void {
+  const missing = coordinator.getByRole('listitem').filter({ has: coordinator.getByRole('img', { name: 'Missing:' }) })
+  missing
+    .first()
+    .waitFor({ timeout: READY_DEADLINE_MS })
+    .then(async () => report.fail(`Cannot start: ${(await missing.allInnerTexts()).map(oneLine).join(' ')}`))
+    .catch(() => {}) // nothing is missing, or the tab is closed
 }
 
 function pageQuery({ options, ranks, trainFile }: TrainSettings): URLSearchParams {
@@ -150,7 +161,11 @@ async function statusOf(page: Page): Promise<string> {
   const texts = page.getByRole('status').or(page.getByRole('alert')).allInnerTexts()
   const shown = await Promise.race([texts, after(2_000)]).catch(() => 'late' as const)
   if (shown === 'late') return 'does not answer'
-  return shown.join(' ').replace(/\s+/g, ' ').trim() || 'shows nothing'
+  return oneLine(shown.join(' ')) || 'shows nothing'
+}
+
+function oneLine(text: string): string {
+  return text.replace(/\s+/g, ' ').trim()
 }
 
 function after(ms: number): Promise<'late'> {

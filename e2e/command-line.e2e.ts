@@ -1,0 +1,158 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from '@playwright/test'
+import { readModelFolder } from '../src/checkpoint/hf-folder.ts'
+
+let folder = ''
+const running = new Set<ChildProcess>()
+
+test.beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'tabring-'))
+})
+
+test.afterAll(() => {
+  for (const child of running) child.kill('SIGTERM')
+  rmSync(folder, { recursive: true, force: true })
+})
+
+interface Command {
+  readonly child: ChildProcess
+  /** What was printed so far, both streams. */
+  output(): string
+  readonly exitCode: Promise<number | null>
+}
+
+function tabring(...argv: readonly string[]): Command {
+  const child = spawn(process.execPath, ['src/cli/tabring.mjs', ...argv], { stdio: ['ignore', 'pipe', 'pipe'] })
+  running.add(child)
+  let printed = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (printed += chunk.toString()))
+  const exitCode = new Promise<number | null>((resolve) => {
+    child.once('close', (code) => {
+      running.delete(child)
+      resolve(code)
+    })
+  })
+  return { child, output: () => printed, exitCode }
+}
+
+function lastLine({ output }: Command): string {
+  return output().trimEnd().split('\n').at(-1) ?? ''
+}
+
+/** Its children: the browser's first process. */
+function browserOf({ child }: Command): number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .filter((pid) => existsSync(`/proc/${pid}/stat`) && readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ')[1] === String(child.pid))
+    .map(Number)
+}
+
+async function expectGone(pids: readonly number[]): Promise<void> {
+  await expect.poll(() => pids.filter((pid) => existsSync(`/proc/${pid}`))).toEqual([])
+}
+
+const ENDLESS = ['train', '--preset', 'tiny', '--ranks', '2', '--max_steps', '100000', '--eval_strategy', 'no', '--sample_every', '0', '--logging_steps', '1']
+
+test('train: two ranks, log lines, a model folder, exit code 0, and nothing left running', async () => {
+  const model = join(folder, 'model')
+  const command = tabring(
+    'train',
+    '--preset',
+    'tiny',
+    '--ranks',
+    '2',
+    '--max_steps',
+    '6',
+    '--eval_steps',
+    '3',
+    '--sample_every',
+    '6',
+    '--logging_steps',
+    '2',
+    '--output_dir',
+    model,
+  )
+  await expect.poll(() => command.output(), { timeout: 100_000 }).toContain('on 2 ranks for 6 updates')
+  const browser = browserOf(command)
+  expect(browser.length).toBeGreaterThan(0)
+  expect(await command.exitCode).toBe(0)
+  await expectGone(browser)
+  const lines = command.output().trimEnd().split('\n')
+  expect(lines.filter((line) => /^\{'loss': '[\d.]+', 'grad_norm': '[\d.]+', 'learning_rate': '[\d.e-]+', 'epoch': '[\d.e-]+'\}$/.test(line))).toHaveLength(3)
+  expect(lines.filter((line) => line.startsWith("{'eval_loss': "))).toHaveLength(2)
+  expect(lines.filter((line) => line.startsWith('After update 6: '))).toHaveLength(1)
+  expect(lines.at(-2)).toMatch(/^\{'train_runtime': /)
+  expect(lines.at(-1)).toBe(`The model is in ${model}`)
+  const files = readdirSync(model).map((name) => ({ name, bytes: new Uint8Array(readFileSync(join(model, name))) }))
+  expect(readModelFolder(files).tensors.get('transformer.wte.weight')?.shape).toEqual([readModelFolder(files).config['vocab_size'], 32])
+})
+
+test('train: Ctrl-C finishes the planned updates and saves what was learned', async () => {
+  const model = join(folder, 'stopped')
+  const command = tabring(...ENDLESS, '--output_dir', model)
+  await expect.poll(() => command.output(), { timeout: 100_000 }).toContain("{'loss'")
+  command.child.kill('SIGINT')
+  expect(await command.exitCode).toBe(0)
+  const state = JSON.parse(readFileSync(join(model, 'trainer_state.json'), 'utf8'))
+  expect(state.global_step).toBeGreaterThan(0)
+  expect(readdirSync(model)).toContain('model.safetensors')
+})
+
+test('train: Ctrl-C twice ends at once, with the browser', async () => {
+  const model = join(folder, 'quit')
+  const command = tabring(...ENDLESS, '--output_dir', model)
+  await expect.poll(() => command.output(), { timeout: 100_000 }).toContain("{'loss'")
+  const browser = browserOf(command)
+  command.child.kill('SIGINT')
+  await expect.poll(() => command.output(), { intervals: [5] }).toContain('Stopping')
+  command.child.kill('SIGINT')
+  expect(await command.exitCode).toBe(130)
+  await expectGone(browser)
+  expect(existsSync(model)).toBe(false)
+})
+
+test('train: a browser that dies is a sentence and exit code 1', async () => {
+  const command = tabring(...ENDLESS, '--output_dir', join(folder, 'dead'))
+  await expect.poll(() => command.output(), { timeout: 100_000 }).toContain("{'loss'")
+  for (const pid of browserOf(command)) process.kill(pid, 'SIGKILL')
+  expect(await command.exitCode).toBe(1)
+  expect(command.output()).toContain('The browser was closed or has crashed')
+})
+
+test('train: a text that cannot be trained on is named, with exit code 1 and no folder', async () => {
+  const model = join(folder, 'none')
+  const text = join(folder, 'short.txt')
+  writeFileSync(text, 'a few words only')
+  const command = tabring('train', '--preset', 'tiny', '--ranks', '1', '--train_file', text, '--output_dir', model)
+  expect(await command.exitCode).toBe(1)
+  expect(lastLine(command)).toMatch(/^Cannot use short\.txt: .*need at least \d+$/)
+  expect(existsSync(model)).toBe(false)
+})
+
+test('train: an impossible option ends with exit code 2 before anything starts', async () => {
+  const kept = join(folder, 'kept')
+  mkdirSync(kept)
+  writeFileSync(join(kept, 'notes.txt'), 'mine')
+  const refused = tabring('train', '--output_dir', kept)
+  expect(await refused.exitCode).toBe(2)
+  expect(lastLine(refused)).toBe(`Cannot set output_dir to "${kept}": need an empty or new folder, or --overwrite_output_dir`)
+  const unknown = tabring('train', '--learning_rat', '3')
+  expect(await unknown.exitCode).toBe(2)
+  expect(lastLine(unknown)).toBe('Cannot set learning_rat to "3": there is no such option, need learning_rate, the nearest name')
+})
+
+test('serve: prints its address and a code for phones, answers there, and Ctrl-C ends it', async () => {
+  const command = tabring('serve', '--port', '0')
+  await expect.poll(() => command.output(), { timeout: 30_000 }).toContain('Ctrl-C ends it')
+  const url = /http:\/\/localhost:\d+/.exec(command.output())?.[0] ?? ''
+  expect(command.output()).toMatch(/[▀▄█]{3}/)
+  expect(await (await fetch(url)).text()).toContain('<title>Tabring')
+  const taken = tabring('serve', '--port', new URL(url).port)
+  expect(await taken.exitCode).toBe(1)
+  expect(taken.output()).toContain(`Cannot listen on port ${new URL(url).port}: another program listens there`)
+  command.child.kill('SIGINT')
+  expect(await command.exitCode).toBe(0)
+})
