@@ -30,9 +30,9 @@ async function open(into: HTMLElement): Promise<void> {
     peer: self,
     openSignalling: () => openSignalling({ invite, self, origin: location.origin }),
   })
-  const suggestedName = query.get('name') ?? (await rememberedName())
-  render(<RankApp rank={rank} preflight={null} suggestedName={suggestedName} />, into)
-  const preflight = await runPreflight(browserPorts())
+  const given = query.get('name')
+  render(<RankApp rank={rank} preflight={null} suggestedName={given ?? ''} />, into)
+  const [preflight, suggestedName] = await Promise.all([runPreflight(browserPorts()), given ?? rememberedName()])
   render(<RankApp rank={rank} preflight={preflight} suggestedName={suggestedName} />, into)
   // The coordinator's own tab and the command line have agreed already.
   if (auto) await rank.join(suggestedName || browserName(navigator.userAgent))

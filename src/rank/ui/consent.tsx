@@ -7,7 +7,8 @@ const MAX_NAME = 40
 /** What this tab will do, said before it does it. */
 export function Consent({ rank, preflight, suggestedName }: RankAppProps) {
   const [name, setName] = useState(suggestedName)
-  useEffect(() => setName(suggestedName), [suggestedName])
+  // The remembered name comes late, and never over one that is being typed.
+  useEffect(() => setName((typed) => typed || suggestedName), [suggestedName])
   const broken = preflight?.some(({ ok }) => !ok) ?? false
   return (
     <section class="card">
