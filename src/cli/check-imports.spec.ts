@@ -33,3 +33,22 @@ it('a second importer of a wrapped package is named', () => {
     'comlink is imported by rank/a.ts and rank/b.ts: one door file is enough',
   ])
 })
+
+it('a type may name its user, and tests may import what they like', () => {
+  expect(
+    breaches({
+      'base/a.ts': "import type { B } from './b.ts'",
+      'base/b.ts': "import { a } from './a.ts'",
+      'base/a.spec.ts': "import { c } from '../rank/c.ts'",
+      'rank/c.ts': "import '../ui/page.css'\nimport shader from '../../shaders/add.wgsl?raw'",
+      'ui/page.css': '',
+    }),
+  ).toEqual([])
+})
+
+it('an import of a type goes downwards too, and a room that is not in the table may import nothing', () => {
+  expect(breaches({ 'base/a.ts': "export type { B } from '../nn/b.ts'", 'nn/b.ts': '', 'shed/c.ts': "import '../base/a.ts'" })).toEqual([
+    'base/a.ts imports nn/b.ts: base may import nothing',
+    'shed/c.ts imports base/a.ts: shed may import nothing',
+  ])
+})

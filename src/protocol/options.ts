@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import { findConflict } from './option-checks.ts'
 import { type OptionAbout, type OptionName, optionSchema, type TrainingOptions } from './option-schema.ts'
 
-export type { OptionAbout, OptionGroup, OptionKind, OptionName, TrainingOptions } from './option-schema.ts'
+export type { OptionAbout, OptionGroup, OptionName, TrainingOptions } from './option-schema.ts'
 
 export type OptionValue = string | number | boolean | null
 
