@@ -1,6 +1,7 @@
 import { type Signal, computed, signal } from '@preact/signals'
 import { gpt2ParameterCount } from '../checkpoint/gpt2-config.ts'
 import { BOOK_NAME, loadBook } from '../data/book.ts'
+import { buildTokenizer } from '../data/build-tokenizer.ts'
 import { readTextFile } from '../data/text-source.ts'
 import type { CliEvent } from '../protocol/cli-events.ts'
 import type { TrainingOptions } from '../protocol/options.ts'
@@ -98,8 +99,10 @@ export class Session implements SessionView {
 
   setOption(name: string, value: unknown): void {
     const raw = name === 'preset' ? { preset: value } : { ...this.#raw, [name]: value }
+    const { tokenizer, vocab_size } = this.options.value
     this.options.value = resolveOptions(raw)
     this.#raw = raw
+    if (tokenizer !== this.options.value.tokenizer || vocab_size !== this.options.value.vocab_size) void this.#countVocabulary()
   }
 
   async useBook(): Promise<void> {
@@ -198,7 +201,17 @@ export class Session implements SessionView {
     this.#text = text
     this.source.value = { name, characters: text.length }
     this.vocabSize.value = null
+    void this.#countVocabulary()
     if (this.phase.value === 'setup') this.status.value = 'Ready: choose what to train, invite others, press Start'
+  }
+
+  /** For the page, before a run: a bpe vocabulary is trained at the start only, to at most so many tokens. */
+  async #countVocabulary(): Promise<void> {
+    const text = this.#text
+    const options = this.options.value
+    if (text === null) return
+    const size = options.tokenizer === 'bpe' ? options.vocab_size : (await buildTokenizer(options, text)).vocabSize
+    if (text === this.#text && options.tokenizer === this.options.value.tokenizer) this.vocabSize.value = size
   }
 
   #message(peer: string, message: FromRank): void {
