@@ -12,8 +12,14 @@ test.beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'tabring-'))
 })
 
-test.afterAll(() => {
+function endAll(): void {
   for (const child of running) child.kill('SIGTERM')
+}
+// A test run that is interrupted skips afterAll.
+process.once('exit', endAll)
+
+test.afterAll(() => {
+  endAll()
   rmSync(folder, { recursive: true, force: true })
 })
 
