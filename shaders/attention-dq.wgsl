@@ -1,14 +1,13 @@
 // qkv, out, lse as in the forward, gradient: [BATCH * LENGTH, HEADS * HEAD_DIM] -> the queries' part of dqkv, delta [BATCH, HEADS, LENGTH]
-// One invocation for each query and head. delta = gradient . out is kept for the keys' and values' pass. HEAD_DIM is a multiple of 4.
+// One invocation for each query and head. delta = gradient . out is kept for the keys' and values' pass. Heads are 4 D4 wide.
 const BATCH = 1u; // @shape
 const LENGTH = 8u; // @shape
 const HEADS = 2u; // @shape
 const KV_HEADS = 2u; // @shape
-const HEAD_DIM = 4u; // @shape
+const D4 = 1u; // @shape
 const SCALE = 1.0; // @variant
 const ACCUMULATE = 0u; // @variant
-const D4 = HEAD_DIM / 4u;
-const STRIDE = (HEADS + 2u * KV_HEADS) * HEAD_DIM / 4u;
+const STRIDE = (HEADS + 2u * KV_HEADS) * D4;
 const ROWS = BATCH * LENGTH;
 const SHARE = HEADS / KV_HEADS;
 
@@ -35,7 +34,7 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
   var outward: array<vec4f, D4>;
   var sum: array<vec4f, D4>;
   var product = 0.0;
-  for (var d = 0u; d < D4; d++) {
+  for (var d = 0u; d < D4; d++) { // @unroll
     query[d] = qkv[queryAt + d] * SCALE;
     outward[d] = gradient[outAt + d];
     product += dot(outward[d], out[outAt + d]);
@@ -47,17 +46,17 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
     var score = 0.0;
     var agreement = 0.0;
     let valueAt = keyAt + KV_HEADS * D4;
-    for (var d = 0u; d < D4; d++) {
+    for (var d = 0u; d < D4; d++) { // @unroll
       score += dot(query[d], qkv[keyAt + d]);
       agreement += dot(outward[d], qkv[valueAt + d]);
     }
     let dScore = exp(score - normaliser) * (agreement - product) * SCALE;
-    for (var d = 0u; d < D4; d++) {
+    for (var d = 0u; d < D4; d++) { // @unroll
       sum[d] += dScore * qkv[keyAt + d];
     }
     keyAt += STRIDE;
   }
-  for (var d = 0u; d < D4; d++) {
+  for (var d = 0u; d < D4; d++) { // @unroll
     var value = sum[d];
     if (ACCUMULATE == 1u) {
       value += dqkv[queryAt + d];

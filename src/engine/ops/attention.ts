@@ -45,8 +45,10 @@ export function attention(qkv: Tensor, options: AttentionOptions): Tensor {
   const { engine } = qkv
   const { batch, length, heads, kvHeads, headDim, scale } = options
   checkShape(qkv, options)
-  const kernels = headDim % 4 === 0 ? vectors : ragged
-  const constants = { BATCH: batch, LENGTH: length, HEADS: heads, KV_HEADS: kvHeads, HEAD_DIM: headDim, SCALE: scale }
+  const fits = headDim % 4 === 0
+  const kernels = fits ? vectors : ragged
+  const size = fits ? { D4: headDim / 4 } : { HEAD_DIM: headDim }
+  const constants = { BATCH: batch, LENGTH: length, HEADS: heads, KV_HEADS: kvHeads, SCALE: scale, ...size }
   const grid = (rows: number) => foldedGrid(Math.ceil(rows / 32))
   const out = engine.empty([batch * length, heads * headDim])
   const lse = engine.empty([batch, heads, length])
