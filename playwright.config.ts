@@ -6,7 +6,7 @@ export default defineConfig({
   workers: 1,
   retries: 0,
   forbidOnly: true,
-  timeout: 180_000,
+  timeout: 300_000,
   reporter: [['list'], ['json', { outputFile: 'test-results/tabs.json' }]],
   outputDir: 'test-results/artifacts',
 })
