@@ -82,7 +82,7 @@ async function open(chosen: TrainingOptions, into: HTMLElement): Promise<void> {
   })
   window.tabringSave = () => saveModel(session)
   window.tabringStop = () => session.stop()
-  const ownUrl = withQuery(url, { auto: '1', peer: ownPeer, profile: chosen.profile, name: 'This tab' })
+  const ownUrl = withQuery(url, { auto: '1', peer: ownPeer, profile: chosen.profile, name: 'Host' })
   render(<CoordinatorApp session={session} preflight={items} ownUrl={ownUrl} />, into)
   await session.announce()
   if (query.get('cli') === '1') automate(session, Number(query.get('ranks') ?? '1'))

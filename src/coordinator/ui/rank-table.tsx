@@ -36,7 +36,7 @@ function Row({ rank }: { readonly rank: RankRow }) {
   return (
     <tr role="row" class={here ? '' : 'gone'}>
       <th scope="row" role="rowheader">
-        <Name rank={rank} />
+        {rank.name} {rank.own && <small class="badge">this tab</small>}
       </th>
       <td role="cell" data-label="Runs on">
         {rank.browser || '…'} <small>{rank.adapter}</small>
@@ -48,17 +48,6 @@ function Row({ rank }: { readonly rank: RankRow }) {
       <Cell label="Tokens/s">{rank.tokensPerSecond > 0 && here ? compact(rank.tokensPerSecond) : null}</Cell>
       <Cell label="Its time">{rank.shares && here ? <Shares shares={rank.shares} /> : null}</Cell>
     </tr>
-  )
-}
-
-/** The rank inside this page has no name of its own unless someone gave it one. */
-function Name({ rank: { name, own } }: { readonly rank: RankRow }) {
-  if (!own) return name
-  if (name.toLowerCase() === 'this tab') return <span class="capital">this tab</span>
-  return (
-    <>
-      {name} <small class="badge">this tab</small>
-    </>
   )
 }
 

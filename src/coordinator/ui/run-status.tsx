@@ -65,7 +65,11 @@ function Numbers({ session }: { readonly session: SessionView }) {
   if (!last) return null
   const done = total > 0 ? Math.min(1, records.length / total) : 0
   const validation = evaluations.at(-1)
-  const left = session.phase.value === 'training' ? duration(secondsLeft(records, total)) : '–'
+  const elapsed = duration(last.elapsed_ms / 1000)
+  const time =
+    session.phase.value === 'training'
+      ? { name: 'Time left', value: duration(secondsLeft(records, total)), note: `${elapsed} so far` }
+      : { name: 'Time', value: elapsed, note: 'since the start' }
   return (
     <>
       <div class="progress-line">
@@ -79,7 +83,7 @@ function Numbers({ session }: { readonly session: SessionView }) {
           { name: 'Loss', value: loss(last.loss), note: guessNote(last.loss) },
           { name: 'Validation loss', value: loss(validation?.eval_loss), note: validation ? `after update ${whole(validation.step)}` : 'not measured yet' },
           { name: 'Speed', value: compact(last.tokens_per_second), note: 'tokens per second' },
-          { name: 'Time left', value: left, note: `${duration(last.elapsed_ms / 1000)} so far` },
+          time,
           { name: 'Epoch', value: last.epoch.toFixed(2), note: 'passes over the text' },
         ]}
       />
