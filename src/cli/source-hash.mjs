@@ -7,9 +7,9 @@ const SOURCES = ['src', 'shaders', 'public', 'index.html', 'join.html', 'vite.co
 
 /**
  * A short hash over the sources, tests aside: names a build, so that ranks of different builds do not train together (J4).
- * @param {string} [root] the project's folder
+ * @param {string} root the project's folder
  */
-export function sourceHash(root = process.cwd()) {
+export function sourceHash(root) {
   const hash = createHash('sha256')
   for (const file of SOURCES.flatMap((source) => filesBelow(join(root, source))).sort()) {
     if (file.endsWith('.spec.ts')) continue
