@@ -35,7 +35,7 @@ function tool(name, binary, args) {
 
 /** In a process of its own, for a failed build ends it. */
 function build() {
-  const { status } = spawnSync(process.execPath, ['--input-type=module', '-e', "await (await import('./src/cli/prepare.mjs')).ensureBuild()"], {
+  const { status } = spawnSync(process.execPath, [join(ROOT, 'src', 'cli', 'build-now.mjs')], {
     cwd: ROOT,
     stdio: ['ignore', 'inherit', 'inherit'],
   })
