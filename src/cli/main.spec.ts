@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, expect, it, vi } from 'vitest'
+import { optionFields } from '../protocol/options.ts'
 import { main } from './main.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'tabring-'))
@@ -50,7 +51,23 @@ it('a text that is not there is refused', async () => {
   expect(await refused('train', '--output_dir', join(folder, 'new'), '--train_file', missing)).toEqual([2, `Cannot set train_file to "${missing}": need the path of a text file`])
 })
 
-it('an option without its value and an unknown command end with code 2', async () => {
-  expect(await refused('train', '--seed')).toEqual([2, "error: option '--seed <value>' argument missing"])
-  expect(await refused('fly')).toEqual([2, "error: unknown command 'fly'"])
+it('an option without its value and an unknown command are refused with what is allowed', async () => {
+  expect(await refused('train', '--max_steps')).toEqual([2, 'Cannot set max_steps: it has no value, need a whole number from 1 to 1000000000, or -1 for num_train_epochs'])
+  expect(await refused('train', '--train_file')).toEqual([2, 'Cannot set train_file: it has no value, need --train_file <path>'])
+  expect(await refused('fly')).toEqual([2, 'Cannot run fly: there is no such command, need serve or train'])
+  expect(await refused('serve', '--prot', '80')).toEqual([2, 'Cannot set prot: there is no such option, need one that --help lists'])
+  expect(await refused('serve', 'here')).toEqual([2, "Cannot read the command line: too many arguments for 'serve'. Expected 0 arguments but got 1."])
+})
+
+it('the help names every option with its default under its group, and is no failure', async () => {
+  let printed = ''
+  vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
+    printed += String(text)
+    return true
+  })
+  expect(await refused('train', '--help')).toEqual([0, ''])
+  for (const { name } of optionFields) expect(printed).toContain(`--${name} `)
+  expect(printed).toContain('Learning-rate schedule:')
+  expect(await refused('--help')).toEqual([0, ''])
+  expect((await refused())[0]).toBe(2)
 })

@@ -32,9 +32,9 @@ export async function main(argv: readonly string[]): Promise<void> {
     await program().parseAsync([...argv], { from: 'user' })
     exit(0)
   } catch (cause) {
-    if (cause instanceof CommanderError) return exit(cause.exitCode === 0 ? 0 : EXIT_USAGE)
-    process.stderr.write(`${cause instanceof Error ? cause.message : String(cause)}\n`)
-    exit(cause instanceof OptionError ? EXIT_USAGE : EXIT_FAILED)
+    if (cause instanceof CommanderError && HELP.has(cause.code)) return exit(cause.exitCode === 0 ? 0 : EXIT_USAGE)
+    process.stderr.write(`${sentence(cause)}\n`)
+    exit(cause instanceof OptionError || cause instanceof CommanderError ? EXIT_USAGE : EXIT_FAILED)
   }
 }
 
@@ -42,25 +42,47 @@ function exit(code: number): void {
   process.exit(code)
 }
 
+/** Commander ends this way when it has printed the help. */
+const HELP: ReadonlySet<string> = new Set(['commander.help', 'commander.helpDisplayed'])
+
+function sentence(cause: unknown): string {
+  if (cause instanceof CommanderError) return usageSentence(cause)
+  return cause instanceof Error ? cause.message : String(cause)
+}
+
+/** Commander's own messages name what is wrong between quotes, but neither what is there nor what is allowed. */
+function usageSentence({ code, message }: CommanderError): string {
+  const [, named = ''] = /'([^']*)'/.exec(message) ?? []
+  const [name = ''] = named.replace(/^--?/, '').split(' ')
+  if (code === 'commander.unknownCommand') return `Cannot run ${named}: there is no such command, need serve or train`
+  if (code === 'commander.unknownOption') return `Cannot set ${name}: there is no such option, need one that --help lists`
+  if (code !== 'commander.optionMissingArgument') return `Cannot read the command line: ${message.replace(/^error: /, '')}`
+  const allowed = optionFields.find((field) => field.name === name)?.allowed
+  return `Cannot set ${name}: it has no value, need ${allowed ?? named}`
+}
+
 function program(): Command {
-  const root = new Command('tabring').description('Train a language model across browser tabs').exitOverride()
+  const root = new Command('tabring')
+    .description('Train a language model across browser tabs')
+    .exitOverride()
+    .configureOutput({ outputError: () => {} })
   root
     .command('serve')
     .description('serve the coordinator page with its broker')
     .option('--port <number>', 'port to listen on', '5173')
     .option('--host', 'listen on the network too, not only on this computer')
     .action(({ port, host }: { port: string; host?: boolean }) => serve({ port: wholeNumber('port', port, 0, 65_535), host: host ?? false }))
-  root.addCommand(trainCommand())
+  root.addCommand(trainCommand(root))
   return root
 }
 
-function trainCommand(): Command {
+function trainCommand(root: Command): Command {
   const command = new Command('train')
+    .copyInheritedSettings(root)
     .description('train in headless tabs and write the model folder')
     .option('--ranks <number>', 'tabs that train', '2')
     .option('--train_file <path>', 'text to train on instead of the bundled book')
     .option('--overwrite_output_dir', 'write into output_dir although it holds something')
-    .exitOverride()
     .allowUnknownOption()
     .allowExcessArguments()
   for (const field of optionFields) command.addOption(commandOption(field))
