@@ -1,4 +1,8 @@
 import { defineConfig } from 'vitest/config'
+import { dawnEnvironment, installedBrowser } from './src/cli/find-browser.mjs'
+
+// Forks inherit it. A loader reads its path only as a process starts, so vitest's own `env` would come too late.
+Object.assign(process.env, dawnEnvironment(await installedBrowser()))
 
 export default defineConfig({
   test: {

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, realpathSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
 /** Where Chromium and Chrome usually are. */
@@ -27,14 +27,14 @@ export const CHROMIUM_ARGS = [
   '--use-webgpu-adapter=swiftshader',
 ]
 
-/** @returns {string | null} an installed browser: TABRING_BROWSER, a usual place, or Playwright's own */
-export function installedBrowser() {
+/** @returns {Promise<string | null>} TABRING_BROWSER, one in a usual place, or Playwright's own */
+export async function installedBrowser() {
   const named = process.env['TABRING_BROWSER']
   if (named) {
     if (existsSync(named)) return named
     throw new Error(`Cannot use TABRING_BROWSER=${named}: there is no such file`)
   }
-  return USUAL.find((path) => existsSync(path)) ?? null
+  return USUAL.find((path) => existsSync(path)) ?? (await playwrightBrowser())
 }
 
 /**
@@ -43,14 +43,14 @@ export function installedBrowser() {
  * @throws {Error} a sentence that says what to do, when no browser can be had
  */
 export async function findBrowser() {
-  const found = installedBrowser() ?? (await playwrightBrowser())
+  const found = await installedBrowser()
   if (found) return found
   if (process.platform === 'linux' && process.getuid?.() === 0 && existsSync('/usr/bin/apt-get')) {
     process.stderr.write('Installing Chromium (once) ...\n')
     const apt = (/** @type {string[]} */ ...args) =>
       spawnSync('apt-get', args, { stdio: ['ignore', 'ignore', 2], env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' } }).status === 0
     apt('update', '-qq')
-    if (apt('install', '-y', '-qq', '--no-install-recommends', 'chromium')) return installedBrowser() ?? '/usr/bin/chromium'
+    if (apt('install', '-y', '-qq', '--no-install-recommends', 'chromium')) return (await installedBrowser()) ?? '/usr/bin/chromium'
   }
   process.stderr.write("Installing Playwright's Chromium (once) ...\n")
   spawnSync('npx', ['playwright', 'install', 'chromium'], { stdio: ['ignore', 2, 2], shell: process.platform === 'win32' })
@@ -67,13 +67,20 @@ async function playwrightBrowser() {
 }
 
 /**
- * Environment for Dawn, the WebGPU of Node: the software adapter and the Vulkan loader that Debian's Chromium brings.
- * @param {string} browser
+ * Environment for Dawn, the WebGPU of Node: the software adapter and the Vulkan loader that Chromium brings along. Only Linux needs
+ * them, and a caller's own VK_ICD_FILENAMES stands.
+ * @param {string | null} browser
  * @returns {Record<string, string>}
+ * @throws {Error} a sentence that says what to do, when there is no software adapter
  */
 export function dawnEnvironment(browser) {
-  const folder = [dirname(browser), '/usr/lib/chromium'].find((path) => existsSync(join(path, 'vk_swiftshader_icd.json')))
-  if (process.env['VK_ICD_FILENAMES'] || !folder) return {}
+  if (process.env['VK_ICD_FILENAMES'] || process.platform !== 'linux') return {}
+  const places = [...(browser ? [dirname(realpathSync(browser))] : []), '/usr/lib/chromium']
+  const folder = places.find((path) => existsSync(join(path, 'vk_swiftshader_icd.json')))
+  if (!folder)
+    throw new Error(
+      `Cannot test shaders in Node: there is no vk_swiftshader_icd.json in ${places.join(' or ')}, need Chromium (apt install chromium, or npx playwright install chromium), or VK_ICD_FILENAMES set to a Vulkan driver`,
+    )
   const libraries = [process.env['LD_LIBRARY_PATH'], folder].filter(Boolean).join(':')
   return { VK_ICD_FILENAMES: join(folder, 'vk_swiftshader_icd.json'), LD_LIBRARY_PATH: libraries }
 }

@@ -6,11 +6,11 @@ import { join } from 'node:path'
 import { ROOT, ensureBuild, ensurePackages, giveUp } from './prepare.mjs'
 
 ensurePackages()
-const { dawnEnvironment, findBrowser } = await import('./find-browser.mjs')
+const { findBrowser } = await import('./find-browser.mjs')
 const browser = await findBrowser().catch((cause) => giveUp(cause.message))
 await ensureBuild()
 
-const environment = { ...process.env, ...dawnEnvironment(browser), TABRING_BROWSER: browser }
+const environment = { ...process.env, TABRING_BROWSER: browser }
 const unitReport = join(ROOT, 'test-results', 'unit.json')
 const tabReport = join(ROOT, 'test-results', 'tabs.json')
 for (const report of [unitReport, tabReport]) rmSync(report, { force: true })
