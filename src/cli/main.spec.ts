@@ -30,6 +30,7 @@ it('an impossible value is refused with its name, its value and what is allowed'
   expect(await refused('train', '--preset', 'huge')).toEqual([2, 'Cannot set preset to "huge": need one of book, tiny, gpu, none'])
   expect(await refused('train', '--ranks', '0')).toEqual([2, 'Cannot set ranks to "0": need a whole number from 1 to 64'])
   expect(await refused('train', '--ranks', '3', '--max_ranks', '2')).toEqual([2, 'Cannot set ranks to 3: need at most max_ranks, 2'])
+  expect(await refused('train', '--compute_here', 'maybe')).toEqual([2, 'Cannot set compute_here to "maybe": need true or false'])
   expect(await refused('serve', '--port', 'http')).toEqual([2, 'Cannot set port to "http": need a whole number from 0 to 65535'])
 })
 

@@ -22,6 +22,7 @@ const GROUPS: Readonly<Record<OptionGroup, string>> = {
 /** Options of the commands themselves; all others go through the schema of run options. */
 interface TrainFlags {
   readonly ranks: string
+  readonly compute_here: string
   readonly train_file?: string
   readonly overwrite_output_dir?: boolean
 }
@@ -81,6 +82,7 @@ function trainCommand(root: Command): Command {
     .copyInheritedSettings(root)
     .description('train in headless tabs and write the model folder')
     .option('--ranks <number>', 'tabs that train', '2')
+    .addOption(new Option('--compute_here [value]', "whether the coordinator's tab is one of them").preset('true').default('true'))
     .option('--train_file <path>', 'text to train on instead of the bundled book')
     .option('--overwrite_output_dir', 'write into output_dir although it holds something')
     .allowUnknownOption()
@@ -88,9 +90,10 @@ function trainCommand(root: Command): Command {
   for (const field of optionFields) command.addOption(commandOption(field))
   return command.action(async (all: TrainFlags & Record<string, unknown>) => {
     refuseRest(command.args)
-    const { ranks, train_file, overwrite_output_dir, ...raw } = all
+    const { ranks, compute_here, train_file, overwrite_output_dir, ...raw } = all
     await train({
       ranks: wholeNumber('ranks', ranks, 1, 64),
+      computeHere: yesOrNo('compute_here', compute_here),
       trainFile: train_file ?? null,
       overwrite: overwrite_output_dir ?? false,
       options: resolveOptions(raw),
@@ -111,6 +114,13 @@ function commandOption({ name, kind, help, allowed, group, default: fallback }: 
   const about = `${help} Need ${allowed}.${fallback === null || fallback === '' ? '' : ` Default without a preset: ${fallback}.`}`
   const option = kind === 'boolean' ? new Option(`--${name} [value]`, about).preset('true') : new Option(`--${name} <value>`, about)
   return option.helpGroup(`${GROUPS[group]}:`)
+}
+
+/** Written as options of the schema are. */
+function yesOrNo(name: string, text: string): boolean {
+  if (text === 'true' || text === '1') return true
+  if (text === 'false' || text === '0') return false
+  throw new OptionError(name, text, { allowed: 'true or false' })
 }
 
 function wholeNumber(name: string, text: string, min: number, max: number): number {

@@ -13,6 +13,8 @@ import { webRoot } from './web-root.ts'
 
 export interface TrainSettings {
   readonly ranks: number
+  /** Whether the coordinator's tab is one of the ranks. */
+  readonly computeHere: boolean
   readonly trainFile: string | null
   readonly overwrite: boolean
   readonly options: TrainingOptions
@@ -86,7 +88,8 @@ async function launch(executablePath: string): Promise<Browser> {
 
 interface Tabs {
   readonly coordinator: Page
-  readonly ranks: Page[]
+  /** Those with a tab of their own, with their numbers. */
+  readonly ranks: { readonly rank: number; readonly page: Page }[]
 }
 
 /** Opens all tabs; training runs when this resolves. */
@@ -110,9 +113,9 @@ async function open(context: BrowserContext, { coordinator, ranks }: Tabs, base:
   await coordinator.goto(`${base}/?${pageQuery(settings)}`)
   const invite = await report.invited
   failOnPreflight(coordinator, report)
-  for (let rank = 2; rank <= settings.ranks; rank++) {
+  for (let rank = settings.computeHere ? 2 : 1; rank <= settings.ranks; rank++) {
     const page = await context.newPage()
-    ranks.push(page)
+    ranks.push({ rank, page })
     page.on('crash', () => report.rankCrashed(rank))
     page.on('pageerror', ({ message }) => report.note(`The tab of rank ${rank}: ${message}`))
     await page.goto(rankUrl(invite, rank))
@@ -131,10 +134,11 @@ function failOnPreflight(coordinator: Page, report: TrainingReport): void {
     .catch(() => {}) // nothing is missing, or the tab is closed
 }
 
-function pageQuery({ options, ranks, trainFile }: TrainSettings): URLSearchParams {
+function pageQuery({ options, ranks, computeHere, trainFile }: TrainSettings): URLSearchParams {
   const query = optionsToQuery(options)
   query.set('cli', '1')
   query.set('ranks', String(ranks))
+  if (!computeHere) query.set('compute_here', '0')
   if (trainFile !== null) query.set('text', 'file')
   return query
 }
@@ -152,7 +156,7 @@ function stopTraining(coordinator: Page, report: TrainingReport): void {
 }
 
 async function whatTabsShow({ coordinator, ranks }: Tabs): Promise<string> {
-  const named: readonly (readonly [string, Page])[] = [['The coordinator', coordinator], ...ranks.map((page, index) => [`Rank ${index + 2}`, page] as const)]
+  const named: readonly (readonly [string, Page])[] = [['The coordinator', coordinator], ...ranks.map(({ rank, page }) => [`Rank ${rank}`, page] as const)]
   const shown = await Promise.all(named.map(async ([who, page]) => `${who}: ${await statusOf(page)}`))
   return shown.join('; ')
 }
