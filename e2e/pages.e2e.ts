@@ -117,6 +117,23 @@ test('a text file of one’s own is trained on; an empty, a binary and a too sho
   await context.close()
 })
 
+test('a tab whose hello comes before the coordinator’s end of the connection is ready is let in', async () => {
+  const context = await browser.newContext()
+  const room = await openCoordinator(context, server.url, { preset: 'tiny', compute_here: 0 })
+  const { url } = await room.until('invite')
+  await room.page.evaluate(() => {
+    // simple-peer asks for these before it says that it is connected.
+    const { getStats } = RTCPeerConnection.prototype
+    RTCPeerConnection.prototype.getStats = async function () {
+      await new Promise((done) => setTimeout(done, 1_500))
+      return getStats.call(this)
+    }
+  })
+  await joinRoom(context, url, 'Hasty')
+  await expect(room.page.getByRole('row', { name: /Hasty/ })).toContainText('ready', { timeout: 30_000 })
+  await context.close()
+})
+
 test('[J4] a tab of another build is told to reload and the room does not notice', async () => {
   const context = await browser.newContext()
   const room = await openCoordinator(context, server.url, { preset: 'tiny' })

@@ -33,7 +33,10 @@ export interface BulkTaker {
 
 export interface OpenedPeer {
   readonly control: ControlLink
-  /** Resolves when the control channel is open; rejects with a sentence when it does not come up. */
+  /**
+   * Resolves when the control channel is open, before the first message is delivered to `control`; rejects with a sentence when it
+   * does not come up. Attach at once.
+   */
   readonly ready: Promise<void>
   close(): void
 }
@@ -56,6 +59,9 @@ export function openPeer(options: OpenPeerOptions): OpenedPeer {
   peer.on('signal', (signal) => offers.send(remote, session, signal))
   const stop = offers.listen(remote, session, (signal) => accept(peer, signal))
   const ready = whenConnected(peer, inside, options, stop)
+  // simple-peer may hand over what the other side says before it calls itself connected, as the other side was first: whoever waits
+  // for that, and has attached to it by now, comes before what is said.
+  peer.once('connect', () => queueMicrotask(() => link.release()))
   const control = controlLink(link, { maxBlobBytes: options.maxBlobBytes })
   return {
     control,
@@ -123,6 +129,7 @@ function whenConnected(peer: Instance, { _pc }: Inside, { remote, connectDeadlin
 class PeerLink extends LinkBase {
   readonly #peer: Instance
   readonly #inside: Inside
+  #held: Uint8Array<ArrayBuffer>[] | null = []
   #error = ''
 
   constructor(peer: Instance, inside: Inside, name: string) {
@@ -135,7 +142,11 @@ class PeerLink extends LinkBase {
       this.wake()
     })
     // Text is no piece; an empty one is counted as garbage.
-    peer.on('data', (data: unknown) => this.deliver(data instanceof Uint8Array ? new Uint8Array(data) : new Uint8Array(0)))
+    peer.on('data', (data: unknown) => {
+      const frame = data instanceof Uint8Array ? new Uint8Array(data) : new Uint8Array(0)
+      if (this.#held) this.#held.push(frame)
+      else this.deliver(frame)
+    })
     peer.on('error', (cause) => {
       this.#error = cause.message
     })
@@ -144,6 +155,13 @@ class PeerLink extends LinkBase {
 
   get open(): boolean {
     return this.#peer.connected && !this.#peer.destroyed
+  }
+
+  /** Delivers what has come so far, and from now on everything at once. */
+  release(): void {
+    const held = this.#held ?? []
+    this.#held = null
+    for (const frame of held) this.deliver(frame)
   }
 
   protected transmit(frame: Uint8Array): void {
