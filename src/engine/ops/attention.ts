@@ -1,29 +1,43 @@
-import dkvRaggedSource from '../../../shaders/attention-dkv-ragged.wgsl?raw'
-import dkvSource from '../../../shaders/attention-dkv.wgsl?raw'
-import dqRaggedSource from '../../../shaders/attention-dq-ragged.wgsl?raw'
-import dqSource from '../../../shaders/attention-dq.wgsl?raw'
-import forwardRaggedSource from '../../../shaders/attention-forward-ragged.wgsl?raw'
-import forwardSource from '../../../shaders/attention-forward.wgsl?raw'
-import { foldedGrid } from '../engine.ts'
+import dkvLaneSource from '../../../shaders/attention-dkv-lane.wgsl?raw'
+import dkvSharedSource from '../../../shaders/attention-dkv-shared.wgsl?raw'
+import dkvSubgroupSource from '../../../shaders/attention-dkv-subgroup.wgsl?raw'
+import dqLaneSource from '../../../shaders/attention-dq-lane.wgsl?raw'
+import dqSharedSource from '../../../shaders/attention-dq-shared.wgsl?raw'
+import dqSubgroupSource from '../../../shaders/attention-dq-subgroup.wgsl?raw'
+import forwardLaneSource from '../../../shaders/attention-forward-lane.wgsl?raw'
+import forwardSharedSource from '../../../shaders/attention-forward-shared.wgsl?raw'
+import forwardSubgroupSource from '../../../shaders/attention-forward-subgroup.wgsl?raw'
+import { type Engine, foldedGrid } from '../engine.ts'
 import type { Kernel } from '../kernel.ts'
 import { type Tensor, formatShape } from '../tensor.ts'
 
-interface Kernels {
+interface Design {
   readonly forward: Kernel
   readonly dq: Kernel
   readonly dkv: Kernel
+  /** Workgroups for the rows of so many heads. */
+  readonly groups: (heads: number, length: number) => number
 }
 
-const vectors: Kernels = {
-  forward: { name: 'attention-forward', source: forwardSource },
-  dq: { name: 'attention-dq', source: dqSource },
-  dkv: { name: 'attention-dkv', source: dkvSource },
+const lane: Design = {
+  forward: { name: 'attention-forward-lane', source: forwardLaneSource },
+  dq: { name: 'attention-dq-lane', source: dqLaneSource },
+  dkv: { name: 'attention-dkv-lane', source: dkvLaneSource },
+  groups: (heads, length) => Math.ceil((heads * length) / 32),
 }
 
-const ragged: Kernels = {
-  forward: { name: 'attention-forward-ragged', source: forwardRaggedSource },
-  dq: { name: 'attention-dq-ragged', source: dqRaggedSource },
-  dkv: { name: 'attention-dkv-ragged', source: dkvRaggedSource },
+const subgroup: Design = {
+  forward: { name: 'attention-forward-subgroup', source: forwardSubgroupSource },
+  dq: { name: 'attention-dq-subgroup', source: dqSubgroupSource },
+  dkv: { name: 'attention-dkv-subgroup', source: dkvSubgroupSource },
+  groups: (heads, length) => heads * Math.ceil(length / 16),
+}
+
+const shared: Design = {
+  forward: { name: 'attention-forward-shared', source: forwardSharedSource },
+  dq: { name: 'attention-dq-shared', source: dqSharedSource },
+  dkv: { name: 'attention-dkv-shared', source: dkvSharedSource },
+  groups: (heads, length) => heads * Math.ceil(length / 64),
 }
 
 export interface AttentionOptions {
@@ -45,25 +59,36 @@ export function attention(qkv: Tensor, options: AttentionOptions): Tensor {
   const { engine } = qkv
   const { batch, length, heads, kvHeads, headDim, scale } = options
   checkShape(qkv, options)
-  const fits = headDim % 4 === 0
-  const kernels = fits ? vectors : ragged
-  const size = fits ? { D4: headDim / 4 } : { HEAD_DIM: headDim }
-  const constants = { BATCH: batch, LENGTH: length, HEADS: heads, KV_HEADS: kvHeads, SCALE: scale, ...size }
-  const grid = (rows: number) => foldedGrid(Math.ceil(rows / 32))
+  const design = choose(engine, options)
+  const vectors = Math.ceil(headDim / 4)
+  const tile = design === shared ? { TILE: Math.min(32, Math.floor(MAX_TILE_VECTORS / vectors)) } : {}
+  const constants = { BATCH: batch, LENGTH: length, HEADS: heads, KV_HEADS: kvHeads, SCALE: scale, HEAD_DIM: headDim, D4: vectors, ...tile }
+  const grid = (perRow: number) => foldedGrid(design.groups(batch * perRow, length))
   const out = engine.empty([batch * length, heads * headDim])
   const lse = engine.empty([batch, heads, length])
-  engine.dispatch(kernels.forward, constants, [qkv, out, lse], grid(batch * heads * length))
+  engine.dispatch(design.forward, constants, [qkv, out, lse], grid(heads))
 
   engine.tape.record([qkv], out, [lse], (gradient) => {
     const dqkv = engine.tape.target(qkv)
     if (!dqkv) return
     const variant = { ...constants, ACCUMULATE: dqkv.accumulate ? 1 : 0 }
     const delta = engine.empty([batch, heads, length])
-    engine.dispatch(kernels.dq, variant, [qkv, out, gradient, lse, dqkv.tensor, delta], grid(batch * heads * length))
-    engine.dispatch(kernels.dkv, variant, [qkv, gradient, lse, delta, dqkv.tensor], grid(batch * kvHeads * length))
+    engine.dispatch(design.dq, variant, [qkv, out, gradient, lse, dqkv.tensor, delta], grid(heads))
+    engine.dispatch(design.dkv, variant, [qkv, gradient, lse, delta, dqkv.tensor], grid(kvHeads))
     delta.release()
   })
   return out
+}
+
+/** Vectors of one of two tiles that fit in the 16 KiB of workgroup memory that every GPU has, a tile's row sums included. */
+const MAX_TILE_VECTORS = 480
+/** Multiply-adds below which the subgroup kernels' compile time is not worth their speed. */
+const MIN_SUBGROUP_WORK = 2 ** 19
+
+/** The same choice for the same sizes on the same profile, so that a run gives the same bits twice. */
+function choose({ profile, quads }: Engine, { batch, length, heads, headDim }: AttentionOptions): Design {
+  if (profile === 'shared') return headDim <= 4 * MAX_TILE_VECTORS ? shared : lane
+  return quads && batch * heads * length * length * headDim >= MIN_SUBGROUP_WORK ? subgroup : lane
 }
 
 function checkShape(qkv: Tensor, { batch, length, heads, kvHeads, headDim }: AttentionOptions): void {

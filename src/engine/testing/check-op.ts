@@ -95,7 +95,7 @@ function startOf(count: number): Float64Array {
 }
 
 /** Ends the tape with a projection of `out`, and runs the backward. */
-function seedGradient(engine: Engine, out: Tensor, projection: Float64Array): void {
+export function seedGradient(engine: Engine, out: Tensor, projection: Float64Array): void {
   const root = engine.empty([1])
   engine.tape.record([out], root, [], () => {
     const target = engine.tape.target(out)
@@ -112,7 +112,7 @@ function sampledIndices(count: number): number[] {
   return Array.from({ length: MAX_SAMPLES }, (_, index) => Math.round((index * (count - 1)) / (MAX_SAMPLES - 1)))
 }
 
-function centralDifferences(project: (values: readonly Float64Array[]) => number, inputs: readonly Float64Array[], index: number, places: readonly number[]): number[] {
+export function centralDifferences(project: (values: readonly Float64Array[]) => number, inputs: readonly Float64Array[], index: number, places: readonly number[]): number[] {
   const step = 1e-5
   const moved = inputs.map((values) => Float64Array.from(values))
   const mine = moved[index] ?? new Float64Array()

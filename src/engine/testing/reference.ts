@@ -65,6 +65,42 @@ export function attentionReference(qkv: Float64Array, shape: AttentionShape): Fl
   return out
 }
 
+/** gradient: [batch * length, heads * headDim] of the output -> gradient of qkv, from the derivative of the softmax */
+export function attentionGradientReference(qkv: Float64Array, gradient: Float64Array, shape: AttentionShape): Float64Array {
+  const { batch, length, heads, kvHeads, headDim, scale } = shape
+  const stride = (heads + 2 * kvHeads) * headDim
+  const dqkv = new Float64Array(qkv.length)
+  const dot = (a: Float64Array, aAt: number, b: Float64Array, bAt: number): number => {
+    let sum = 0
+    for (let d = 0; d < headDim; d++) sum += (a[aAt + d] ?? 0) * (b[bAt + d] ?? 0)
+    return sum
+  }
+  const add = (at: number, factor: number, from: Float64Array, fromAt: number): void => {
+    for (let d = 0; d < headDim; d++) dqkv[at + d] = (dqkv[at + d] ?? 0) + factor * (from[fromAt + d] ?? 0)
+  }
+  for (let b = 0; b < batch; b++)
+    for (let h = 0; h < heads; h++)
+      for (let i = 0; i < length; i++) {
+        const kv = heads + Math.floor(h / (heads / kvHeads))
+        const queryAt = (b * length + i) * stride + h * headDim
+        const outAt = ((b * length + i) * heads + h) * headDim
+        const keyAt = (j: number): number => (b * length + j) * stride + kv * headDim
+        const scores = Array.from({ length: i + 1 }, (_, j) => dot(qkv, queryAt, qkv, keyAt(j)) * scale)
+        const largest = Math.max(...scores)
+        const total = scores.reduce((sum, score) => sum + Math.exp(score - largest), 0)
+        const weights = scores.map((score) => Math.exp(score - largest) / total)
+        const agreements = weights.map((_, j) => dot(gradient, outAt, qkv, keyAt(j) + kvHeads * headDim))
+        const mean = weights.reduce((sum, weight, j) => sum + weight * (agreements[j] ?? 0), 0)
+        for (const [j, weight] of weights.entries()) {
+          const dScore = weight * ((agreements[j] ?? 0) - mean) * scale
+          add(queryAt, dScore, qkv, keyAt(j))
+          add(keyAt(j), dScore, qkv, queryAt)
+          add(keyAt(j) + kvHeads * headDim, weight, gradient, outAt)
+        }
+      }
+  return dqkv
+}
+
 /** logits: [rows, vocabulary] -> summed loss over rows whose target is not -100 */
 export function crossEntropyReference(logits: Float64Array, targets: readonly number[]): number {
   const vocabulary = logits.length / targets.length

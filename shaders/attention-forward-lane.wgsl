@@ -1,18 +1,49 @@
 // qkv: [BATCH * LENGTH, (HEADS + 2 KV_HEADS) * HEAD_DIM] -> out [BATCH * LENGTH, HEADS * HEAD_DIM], lse [BATCH, HEADS, LENGTH]
-// Causal attention with online softmax; one invocation for each query and head, no barriers. Heads are 4 D4 wide.
+// Causal attention with online softmax; one invocation for each query and head, no barriers. For CPU adapters without subgroups.
 const BATCH = 1u; // @shape
 const LENGTH = 8u; // @shape
 const HEADS = 2u; // @shape
 const KV_HEADS = 2u; // @shape
+const HEAD_DIM = 4u; // @shape
+// Vectors of a head, the last one filled up with zeros.
 const D4 = 1u; // @shape
 const SCALE = 1.0; // @variant
-const STRIDE = (HEADS + 2u * KV_HEADS) * D4;
+const STRIDE = (HEADS + 2u * KV_HEADS) * HEAD_DIM;
 const ROWS = BATCH * LENGTH;
 const SHARE = HEADS / KV_HEADS;
 
-@group(0) @binding(0) var<storage, read> qkv: array<vec4f, ROWS * STRIDE>;
-@group(0) @binding(1) var<storage, read_write> out: array<vec4f, ROWS * HEADS * D4>;
+@group(0) @binding(0) var<storage, read> qkv: array<f32, ROWS * STRIDE>;
+@group(0) @binding(1) var<storage, read_write> out: array<f32, ROWS * HEADS * HEAD_DIM>;
 @group(0) @binding(2) var<storage, read_write> lse: array<f32, BATCH * HEADS * LENGTH>;
+
+fn load(at: u32, d: u32) -> vec4f {
+  let place = at + 4u * d;
+  var value = vec4f(qkv[place], 0.0, 0.0, 0.0);
+  if (4u * d + 1u < HEAD_DIM) {
+    value.y = qkv[place + 1u];
+  }
+  if (4u * d + 2u < HEAD_DIM) {
+    value.z = qkv[place + 2u];
+  }
+  if (4u * d + 3u < HEAD_DIM) {
+    value.w = qkv[place + 3u];
+  }
+  return value;
+}
+
+fn store(at: u32, d: u32, value: vec4f) {
+  let place = at + 4u * d;
+  out[place] = value.x;
+  if (4u * d + 1u < HEAD_DIM) {
+    out[place + 1u] = value.y;
+  }
+  if (4u * d + 2u < HEAD_DIM) {
+    out[place + 2u] = value.z;
+  }
+  if (4u * d + 3u < HEAD_DIM) {
+    out[place + 3u] = value.w;
+  }
+}
 
 @compute @workgroup_size(32)
 fn main(@builtin(global_invocation_id) id: vec3u) {
@@ -24,20 +55,20 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
   let i = index % LENGTH;
   let head = (index / LENGTH) % HEADS;
   let first = index / (LENGTH * HEADS) * LENGTH;
-  let queryAt = (first + i) * STRIDE + head * D4;
+  let queryAt = (first + i) * STRIDE + head * HEAD_DIM;
   var query: array<vec4f, D4>;
   var sum: array<vec4f, D4>;
   for (var d = 0u; d < D4; d++) { // @unroll
-    query[d] = qkv[queryAt + d] * SCALE;
+    query[d] = load(queryAt, d) * SCALE;
     sum[d] = vec4f(0.0);
   }
   var largest = -1e30;
   var total = 0.0;
-  var keyAt = first * STRIDE + (HEADS + head / SHARE) * D4;
+  var keyAt = first * STRIDE + (HEADS + head / SHARE) * HEAD_DIM;
   for (var j = 0u; j <= i; j++) {
     var score = 0.0;
     for (var d = 0u; d < D4; d++) { // @unroll
-      score += dot(query[d], qkv[keyAt + d]);
+      score += dot(query[d], load(keyAt, d));
     }
     if (score > largest) {
       let shrink = exp(largest - score);
@@ -49,15 +80,15 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
     }
     let weight = exp(score - largest);
     total += weight;
-    let valueAt = keyAt + KV_HEADS * D4;
+    let valueAt = keyAt + KV_HEADS * HEAD_DIM;
     for (var d = 0u; d < D4; d++) { // @unroll
-      sum[d] += weight * qkv[valueAt + d];
+      sum[d] += weight * load(valueAt, d);
     }
     keyAt += STRIDE;
   }
-  let outAt = ((first + i) * HEADS + head) * D4;
+  let outAt = ((first + i) * HEADS + head) * HEAD_DIM;
   for (var d = 0u; d < D4; d++) { // @unroll
-    out[outAt + d] = sum[d] / total;
+    store(outAt, d, sum[d] / total);
   }
   lse[index] = largest + log(total);
 }

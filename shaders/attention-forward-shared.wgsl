@@ -1,0 +1,112 @@
+// qkv: [BATCH * LENGTH, (HEADS + 2 KV_HEADS) * HEAD_DIM] -> out [BATCH * LENGTH, HEADS * HEAD_DIM], lse [BATCH, HEADS, LENGTH]
+// Causal attention with online softmax. A workgroup has 64 queries of a head, one in each invocation, and brings the keys and values
+// into workgroup memory in tiles. For GPUs.
+const BATCH = 1u; // @shape
+const LENGTH = 8u; // @shape
+const HEADS = 2u; // @shape
+const KV_HEADS = 2u; // @shape
+const HEAD_DIM = 4u; // @shape
+// Vectors of a head, the last one filled up with zeros.
+const D4 = 1u; // @shape
+const SCALE = 1.0; // @variant
+// Rows in workgroup memory at a time; two tiles must fit in 16 KiB.
+const TILE = 32u; // @tune
+const STRIDE = (HEADS + 2u * KV_HEADS) * HEAD_DIM;
+const ROWS = BATCH * LENGTH;
+const BLOCKS = (LENGTH + 63u) / 64u;
+const SHARE = HEADS / KV_HEADS;
+
+@group(0) @binding(0) var<storage, read> qkv: array<f32, ROWS * STRIDE>;
+@group(0) @binding(1) var<storage, read_write> out: array<f32, ROWS * HEADS * HEAD_DIM>;
+@group(0) @binding(2) var<storage, read_write> lse: array<f32, BATCH * HEADS * LENGTH>;
+
+fn load(at: u32, d: u32) -> vec4f {
+  let place = at + 4u * d;
+  var value = vec4f(qkv[place], 0.0, 0.0, 0.0);
+  if (4u * d + 1u < HEAD_DIM) {
+    value.y = qkv[place + 1u];
+  }
+  if (4u * d + 2u < HEAD_DIM) {
+    value.z = qkv[place + 2u];
+  }
+  if (4u * d + 3u < HEAD_DIM) {
+    value.w = qkv[place + 3u];
+  }
+  return value;
+}
+
+fn store(at: u32, d: u32, value: vec4f) {
+  let place = at + 4u * d;
+  out[place] = value.x;
+  if (4u * d + 1u < HEAD_DIM) {
+    out[place + 1u] = value.y;
+  }
+  if (4u * d + 2u < HEAD_DIM) {
+    out[place + 2u] = value.z;
+  }
+  if (4u * d + 3u < HEAD_DIM) {
+    out[place + 3u] = value.w;
+  }
+}
+
+var<workgroup> keys: array<vec4f, TILE * D4>;
+var<workgroup> values: array<vec4f, TILE * D4>;
+
+@compute @workgroup_size(64)
+fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) index: u32) {
+  // A grid beyond 65,535 workgroups is folded into rows.
+  let block = group.y * 65535u + group.x;
+  if (block >= BATCH * HEADS * BLOCKS) {
+    return;
+  }
+  // The longest first.
+  let first = (BLOCKS - 1u - block % BLOCKS) * 64u;
+  let head = (block / BLOCKS) % HEADS;
+  let start = block / (BLOCKS * HEADS) * LENGTH;
+  let i = first + index;
+  let row = start + min(i, LENGTH - 1u);
+  let keysAt = start * STRIDE + (HEADS + head / SHARE) * HEAD_DIM;
+  var query: array<vec4f, D4>;
+  var sum: array<vec4f, D4>;
+  for (var d = 0u; d < D4; d++) { // @unroll
+    query[d] = load(row * STRIDE + head * HEAD_DIM, d) * SCALE;
+    sum[d] = vec4f(0.0);
+  }
+  var largest = -1e30;
+  var total = 0.0;
+  for (var tile = 0u; tile < min(first + 64u, LENGTH); tile += TILE) {
+    workgroupBarrier();
+    for (var at = index; at < TILE * D4; at += 64u) {
+      let keyAt = keysAt + min(tile + at / D4, LENGTH - 1u) * STRIDE;
+      keys[at] = load(keyAt, at % D4);
+      values[at] = load(keyAt + KV_HEADS * HEAD_DIM, at % D4);
+    }
+    workgroupBarrier();
+    for (var k = 0u; k < TILE && tile + k <= min(i, LENGTH - 1u); k++) {
+      var score = 0.0;
+      for (var d = 0u; d < D4; d++) { // @unroll
+        score += dot(query[d], keys[k * D4 + d]);
+      }
+      if (score > largest) {
+        let shrink = exp(largest - score);
+        total *= shrink;
+        for (var d = 0u; d < D4; d++) { // @unroll
+          sum[d] *= shrink;
+        }
+        largest = score;
+      }
+      let weight = exp(score - largest);
+      total += weight;
+      for (var d = 0u; d < D4; d++) { // @unroll
+        sum[d] += weight * values[k * D4 + d];
+      }
+    }
+  }
+  if (i >= LENGTH) {
+    return;
+  }
+  for (var d = 0u; d < D4; d++) { // @unroll
+    store((row * HEADS + head) * HEAD_DIM, d, sum[d] / total);
+  }
+  lse[start * HEADS + head * LENGTH + i] = largest + log(total);
+}
