@@ -116,7 +116,9 @@ class Gpt2Replica implements Replica {
   }
 
   generate({ prompt, tokens, temperature, topK, seed }: Generate): Promise<number[]> {
-    return generate(this.#trainee.model, { prompt, tokens, temperature, topK, seed, length: this.#options.block_size })
+    const { block_size: length } = this.#options
+    // The last position of a training block has no target behind it, so what the model says there was never trained.
+    return generate(this.#trainee.model, { prompt, tokens, temperature, topK, seed, length, window: length - 1 })
   }
 
   async exportModel(): Promise<Uint8Array<ArrayBuffer>> {

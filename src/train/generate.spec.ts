@@ -12,7 +12,7 @@ import { runUpdate } from './update.ts'
 
 const golden = goldenBatch()
 const length = golden.input_ids[0]?.length ?? 0
-const OPTIONS = { temperature: 1, topK: 5, length, seed: 3 }
+const OPTIONS = { temperature: 1, topK: 5, length, window: length, seed: 3 }
 
 describe('with the golden model', () => {
   let engine: Engine
@@ -39,6 +39,12 @@ describe('with the golden model', () => {
     expect(first.length).toBe(2 * length)
     expect(await generate(model, { ...OPTIONS, prompt, tokens: 2 * length })).toEqual(first)
     expect(await generate(model, { ...OPTIONS, prompt, tokens: 2 * length, seed: 4 })).not.toEqual(first)
+  })
+
+  test('a text longer than the window is continued as its last tokens alone', async () => {
+    const prompt = golden.input_ids[0]?.slice(0, 9) ?? []
+    const long = await generate(model, { ...OPTIONS, prompt, tokens: 1, window: 5, temperature: 0 })
+    expect(long).toEqual(await generate(model, { ...OPTIONS, prompt: prompt.slice(-5), tokens: 1, temperature: 0 }))
   })
 
   test('generation and evaluation record nothing and leave training alone', async () => {

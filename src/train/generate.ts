@@ -10,8 +10,10 @@ export interface GenerateOptions extends SamplingOptions {
   readonly prompt: readonly number[]
   /** How many tokens to add. */
   readonly tokens: number
-  /** Tokens that the model sees; one shape for all steps, so that nothing is compiled on the way. */
+  /** Positions that are computed; one shape for all steps, so that nothing is compiled on the way. */
   readonly length: number
+  /** Most tokens that the model sees, at most `length`; longer texts lose their beginning. */
+  readonly window: number
   readonly seed: number
 }
 
@@ -22,14 +24,14 @@ const STREAM = streamOf('generate')
  * after each token, so whoever shares the thread gets its turn. An empty prompt starts from id 0.
  */
 export async function generate(model: CausalModel, options: GenerateOptions, signal?: AbortSignal): Promise<number[]> {
-  const { prompt, tokens, length, seed } = options
+  const { prompt, tokens, length, window, seed } = options
   const unknown = prompt.find((id) => id >= model.vocabSize)
   if (unknown !== undefined) throw new Error(`Cannot generate: the prompt has id ${unknown}, need ids below ${model.vocabSize}`)
   const context = prompt.length > 0 ? [...prompt] : [0]
   const start = context.length
   for (let index = 0; index < tokens; index++) {
     signal?.throwIfAborted()
-    const logits = await nextLogits(model, context.slice(-length), length)
+    const logits = await nextLogits(model, context.slice(-window), length)
     context.push(sampleToken(logits, options, uniform(seed, STREAM, index)))
   }
   return context.slice(start)
