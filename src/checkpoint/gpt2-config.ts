@@ -1,11 +1,13 @@
 import type { TrainingOptions } from '../protocol/options.ts'
 
-/** Both as GPT2Config has them. */
+/** As GPT2Config has it. */
 const LAYER_NORM_EPSILON = 1e-5
-const INITIALIZER_RANGE = 0.02
 
 /** config.json of the GPT-2 that the options describe. There is no dropout, and no token that begins or ends a text. */
-export function gpt2ConfigJson(options: Pick<TrainingOptions, 'block_size' | 'n_embd' | 'n_head' | 'n_inner' | 'n_layer'>, vocabSize: number): Record<string, unknown> {
+export function gpt2ConfigJson(
+  options: Pick<TrainingOptions, 'block_size' | 'initializer_range' | 'n_embd' | 'n_head' | 'n_inner' | 'n_layer'>,
+  vocabSize: number,
+): Record<string, unknown> {
   return {
     activation_function: 'gelu_new',
     add_cross_attention: false,
@@ -15,7 +17,7 @@ export function gpt2ConfigJson(options: Pick<TrainingOptions, 'block_size' | 'n_
     dtype: 'float32',
     embd_pdrop: 0,
     eos_token_id: null,
-    initializer_range: INITIALIZER_RANGE,
+    initializer_range: options.initializer_range,
     layer_norm_epsilon: LAYER_NORM_EPSILON,
     model_type: 'gpt2',
     n_embd: options.n_embd,

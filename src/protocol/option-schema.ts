@@ -120,6 +120,7 @@ export const optionSchema = v.strictObject({
   n_embd: integer(128, { min: 1, max: 16_384 }, ['model', 'Width', 'Width of the residual stream; a multiple of n_head.']),
   n_head: integer(4, { min: 1, max: 256 }, ['model', 'Heads', 'Attention heads in each block.']),
   n_inner: integerOrNone({ min: 1, max: 65_536 }, '4 x n_embd', ['model', 'MLP width', "Width of the MLP's hidden layer."]),
+  initializer_range: number(0.02, { min: 0, max: 1, open: 'min' }, ['model', 'Initial spread', 'Standard deviation of the initial weights; small widths learn sooner with more.']),
 
   per_device_train_batch_size: integer(8, batch, ['optimizer', 'Rows per micro-batch', 'Samples that a rank computes at once.']),
   gradient_accumulation_steps: integer(1, { min: 1, max: 65_536 }, ['optimizer', 'Accumulation', 'Micro-batches whose gradients a rank adds up before an update.']),
