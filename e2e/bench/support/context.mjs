@@ -12,10 +12,13 @@ import { CHROMIUM_ARGS } from '../../../src/cli/find-browser.mjs'
  * What a bench works with: a browser, its pages, and the GPU process's clock.
  * @typedef {object} BenchContext
  * @property {Readonly<Record<string, string>>} options words of the command line as --name=value
+ * @property {string} root the project's folder
  * @property {import('playwright').Browser} browser
  * @property {string} origin of the server with the built pages
- * @property {(page: string) => Promise<import('playwright').Page>} open a page of e2e/bench/pages, loaded
+ * @property {(page: string, within?: import('playwright').BrowserContext) => Promise<import('playwright').Page>} open a page of e2e/bench/pages,
+ *   loaded; pages of one context can hear each other
  * @property {() => Promise<number>} gpuSeconds CPU time of the browser's GPU process so far: it counts no other load on the machine
+ * @property {() => Promise<number>} allSeconds CPU time of all of the browser's processes so far
  * @property {(name: string, rows: Row[]) => void} report prints rows as a table and appends them to the results
  * @property {() => Promise<void>} close
  */
@@ -29,15 +32,17 @@ import { CHROMIUM_ARGS } from '../../../src/cli/find-browser.mjs'
  */
 export async function openContext({ root, browser: executablePath, options }) {
   const out = mkdtempSync(join(tmpdir(), 'tabring-bench-'))
+  // What is built is what is measured, whatever is edited meanwhile.
+  const commit = commitOf(root)
   await buildPages(root, out)
   const server = await serve(out)
   const browser = await chromium.launch({ executablePath, args: CHROMIUM_ARGS })
   const session = await browser.newBrowserCDPSession()
   const { origin } = server
 
-  /** @param {string} name */
-  async function open(name) {
-    const page = await browser.newPage()
+  /** @param {string} name @param {{ newPage(): Promise<import('playwright').Page> }} within */
+  async function open(name, within = browser) {
+    const page = await within.newPage()
     page.on('pageerror', (error) => process.stderr.write(`${name}: ${error.message}\n`))
     page.on('console', (message) => {
       if (message.type() === 'error') process.stderr.write(`${name}: ${message.text()}\n`)
@@ -47,19 +52,22 @@ export async function openContext({ root, browser: executablePath, options }) {
     return page
   }
 
-  async function gpuSeconds() {
+  /** @param {(type: string) => boolean} counts */
+  async function cpuSeconds(counts) {
     const { processInfo } = await session.send('SystemInfo.getProcessInfo')
-    return processInfo.filter(({ type }) => type === 'GPU').reduce((sum, { cpuTime }) => sum + cpuTime, 0)
+    return processInfo.filter(({ type }) => counts(type)).reduce((sum, { cpuTime }) => sum + cpuTime, 0)
   }
 
   const adapter = await adapterOf(await open('adapter'))
   return {
     options,
+    root,
     browser,
     origin,
     open,
-    gpuSeconds,
-    report: (name, rows) => report(root, name, adapter, rows),
+    gpuSeconds: () => cpuSeconds((type) => type === 'GPU'),
+    allSeconds: () => cpuSeconds(() => true),
+    report: (name, rows) => report(root, { commit, adapter, bench: name, rows }),
     close: async () => {
       await browser.close()
       server.close()
@@ -90,6 +98,9 @@ async function buildPages(root, out) {
     logLevel: 'warn',
     publicDir: false,
     define: { 'process.env.NODE_ENV': '"production"' },
+    // As in vite.config.ts.
+    resolve: { alias: [{ find: /^simple-peer$/, replacement: 'simple-peer/simplepeer.min.js' }] },
+    worker: { format: 'es' },
     build: {
       outDir: out,
       emptyOutDir: true,
@@ -126,14 +137,19 @@ async function adapterOf(page) {
   return String(name)
 }
 
-/** @param {string} root @param {string} name @param {string} adapter @param {Row[]} rows */
-function report(root, name, adapter, rows) {
+/** Its sign + says that something is not committed. @param {string} root */
+function commitOf(root) {
   const git = (/** @type {string[]} */ ...args) => execFileSync('git', args, { cwd: root, encoding: 'utf8' }).trim()
-  const commit = git('rev-parse', '--short', 'HEAD') + (git('status', '--porcelain', '--', 'src', 'shaders', 'e2e/bench') ? '+' : '')
+  return git('rev-parse', '--short', 'HEAD') + (git('status', '--porcelain', '--', 'src', 'shaders', 'e2e/bench') ? '+' : '')
+}
+
+/** @param {string} root @param {{ commit: string, adapter: string, bench: string, rows: Row[] }} results */
+function report(root, results) {
+  const { commit, adapter, bench, rows } = results
   const folder = join(root, 'e2e', 'bench', 'results')
   mkdirSync(folder, { recursive: true })
-  appendFileSync(join(folder, `${name}.jsonl`), `${JSON.stringify({ date: new Date().toISOString(), commit, adapter, bench: name, rows })}\n`)
-  process.stdout.write(`\n${name} on ${adapter}, ${commit}\n${table(rows)}\n`)
+  appendFileSync(join(folder, `${bench}.jsonl`), `${JSON.stringify({ date: new Date().toISOString(), ...results })}\n`)
+  process.stdout.write(`\n${bench} on ${adapter}, ${commit}\n${table(rows)}\n`)
 }
 
 /** @param {Row[]} rows */
