@@ -3,6 +3,11 @@ import { readFile } from 'node:fs/promises'
 import { type Browser, type Page, expect, test } from '@playwright/test'
 import { readModelFolder } from '../src/checkpoint/hf-folder.ts'
 import { unzipFiles } from '../src/checkpoint/zip.ts'
+import { prepareRun } from '../src/coordinator/prepare-run.ts'
+import { buildCorpus } from '../src/data/corpus.ts'
+import type { Tokenizer } from '../src/data/tokenizer.ts'
+import { resolveOptions } from '../src/protocol/presets.ts'
+import { gpt2Loss } from './support/gpt2-reference.ts'
 import { tokenizerFromJson } from '../src/data/tokenizer-from-json.ts'
 import type { RunningServer } from '../src/server/serve.ts'
 import { joinRoom, launchBrowser, openCoordinator, serveBuild } from './support/room.ts'
@@ -29,9 +34,27 @@ async function expectNoSideScroll(page: Page): Promise<void> {
   expect(await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)).toBeLessThanOrEqual(0)
 }
 
+const OPTIONS = { preset: 'tiny', max_steps: 6, eval_steps: 3, sample_every: 3, logging_steps: 2 }
+
+async function bookOf(page: Page): Promise<string> {
+  const url = await page.evaluate(() => performance.getEntriesByType('resource').find(({ name }) => name.endsWith('.txt'))?.name)
+  const response = await fetch(url ?? '')
+  return (await response.text()).trim()
+}
+
+/** What a run with these options measures its validation loss on, as the saved tokenizer reads it. */
+async function heldOutRows(text: string, tokenizer: Tokenizer, options: Readonly<Record<string, unknown>>): Promise<Uint32Array[]> {
+  const {
+    settings,
+    options: { block_size, validation_split_percentage },
+  } = await prepareRun(text, resolveOptions(options), 2)
+  const { tokens } = buildCorpus(text, tokenizer, { blockSize: block_size, validationFraction: validation_split_percentage / 100 })
+  return settings.evalSamples.map((sample) => Uint32Array.from(tokens.subarray(sample * block_size, (sample + 1) * block_size)))
+}
+
 test('from consent to the model at home: two tabs, pressed by hand', async () => {
   const context = await browser.newContext({ acceptDownloads: true })
-  const room = await openCoordinator(context, server.url, { preset: 'tiny', max_steps: 6, eval_steps: 3, sample_every: 3, logging_steps: 2 })
+  const room = await openCoordinator(context, server.url, OPTIONS)
   const { page } = room
   const invite = await page.getByRole('textbox', { name: 'Invitation link' }).inputValue()
   const guest = await joinRoom(context, invite, 'Guest')
@@ -61,10 +84,13 @@ test('from consent to the model at home: two tabs, pressed by hand', async () =>
     'trainer_state.json',
     'training_args.json',
   ])
-  const { config, tensors, tokenizerFiles } = readModelFolder(files)
+  const model = readModelFolder(files)
+  const { config, tensors, tokenizerFiles } = model
   expect(tensors.get('transformer.wte.weight')?.shape).toEqual([config['vocab_size'], 32])
   if (!tokenizerFiles) throw new Error('the folder has no tokenizer')
   const tokenizer = tokenizerFromJson(tokenizerFiles)
+  const evaluated = room.evaluations.at(-1)?.eval_loss ?? Number.NaN
+  expect(Math.abs(gpt2Loss(model, await heldOutRows(await bookOf(page), tokenizer, OPTIONS)) / evaluated - 1)).toBeLessThan(1e-5)
   expect(tokenizer.decode(tokenizer.encode('Call me Ishmael.'))).toBe('Call me Ishmael.')
   const state = JSON.parse(new TextDecoder().decode(files.find(({ name }) => name.endsWith('trainer_state.json'))?.bytes))
   expect(state.global_step).toBe(6)
@@ -131,6 +157,30 @@ test('a tab whose hello comes before the coordinator’s end of the connection i
   })
   await joinRoom(context, url, 'Hasty')
   await expect(room.page.getByRole('row', { name: /Hasty/ })).toContainText('ready', { timeout: 30_000 })
+  await context.close()
+})
+
+test('a rank that never connects is told so on its page and in the table, and the others train', async () => {
+  const context = await browser.newContext()
+  const room = await openCoordinator(context, server.url, OPTIONS)
+  const { url } = await room.until('invite')
+  const shut = await browser.newContext()
+  // Through relays only, of which there is none: as behind a firewall.
+  await shut.addInitScript(() => {
+    const Connection = RTCPeerConnection
+    globalThis.RTCPeerConnection = class extends Connection {
+      constructor(configuration?: RTCConfiguration) {
+        super({ ...configuration, iceTransportPolicy: 'relay' })
+      }
+    }
+  })
+  const guest = await joinRoom(shut, url, 'Walled')
+  await expect(guest.getByRole('status')).toContainText('No connection to the coordinator', { timeout: 60_000 })
+  await expect(guest.getByText(/no direct connection within 15 s; a firewall or a guest network may block it/)).toBeVisible()
+  await expect(room.page.getByRole('row', { name: /Walled/ })).toContainText('left', { timeout: 30_000 })
+  await room.page.getByRole('button', { name: 'Start' }).click()
+  await expect(room.page.getByRole('status')).toContainText('Finished after 6 updates', { timeout: 120_000 })
+  await shut.close()
   await context.close()
 })
 
