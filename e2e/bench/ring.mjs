@@ -21,7 +21,7 @@ const WARM_UP_MB = 4
  * @param {import('./support/context.mjs').BenchContext} context
  */
 export async function run(context) {
-  const rounds = Number(context.options.rounds ?? 5)
+  const rounds = Number(context.options.rounds ?? 4)
   const together = await context.browser.newContext()
   const peers = Array.from({ length: Math.max(...TABS) }, (_, rank) => `tab-${rank}`)
   const pages = []

@@ -79,7 +79,7 @@ const ringWorker = {
     const frames = 2 * (worldSize - 1) * layout.range(0).end
     const frame = new Uint8Array(HEADER_BYTES + (layout.chunk(0)?.length ?? 0) * 4).fill(RAW)
     complete = deferred()
-    missing += frames
+    missing = frames
     await barrier()
     return timed(async () => {
       for (let sent = 0; sent < frames; sent++) {
