@@ -25,6 +25,8 @@ export interface OutboxListener {
  */
 export class Outbox {
   bytesSent = 0
+  /** Time in which there was something to send, in milliseconds. */
+  sendingMs = 0
   readonly link: Link
   readonly #listener: OutboxListener
   #forwards: Forward[] = []
@@ -76,6 +78,7 @@ export class Outbox {
   }
 
   async #pump(): Promise<void> {
+    const startedAt = performance.now()
     try {
       while (this.#forwards.length > 0 || this.#sources.length > 0) {
         await this.link.drained(this.#stop.signal)
@@ -90,6 +93,7 @@ export class Outbox {
     } finally {
       // In the same turn as the last look: a later poke must start anew.
       this.#running = false
+      this.sendingMs += performance.now() - startedAt
     }
   }
 

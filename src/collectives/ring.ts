@@ -30,6 +30,8 @@ export interface Ring {
   /** Told once, whatever ends the ring. */
   onFailure: ((cause: Error) => void) | null
   readonly bytesSent: number
+  /** Time in which this rank had something to send. */
+  readonly sendingMs: number
   readonly stats: RingStats
   /** Replaces `data` by the sum over ranks. It must not be touched until then. */
   allReduce(data: Float32Array<ArrayBuffer>, tag: CollectiveTag): Promise<void>
@@ -113,6 +115,12 @@ class LinkRing implements Ring {
   get bytesSent(): number {
     let sum = 0
     for (const { bytesSent } of this.#outboxes.values()) sum += bytesSent
+    return sum
+  }
+
+  get sendingMs(): number {
+    let sum = 0
+    for (const { sendingMs } of this.#outboxes.values()) sum += sendingMs
     return sum
   }
 

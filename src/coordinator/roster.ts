@@ -80,12 +80,12 @@ export class Roster {
   report(peer: string, report: UpdateReport, microBatches: number): void {
     const before = this.#entries.get(peer)?.row
     if (!before) return
-    const { totalMs, computeMs, waitMs, stepMs } = report.times
-    const total = Math.max(1e-3, computeMs + waitMs + stepMs)
-    const now = { computing: computeMs / total, waiting: waitMs / total, stepping: stepMs / total }
+    const { totalMs, computeMs, sendMs, waitMs, stepMs } = report.times
+    const total = Math.max(1e-3, computeMs + sendMs + waitMs + stepMs)
+    const now = { computing: (computeMs + stepMs) / total, waiting: waitMs / total, sending: sendMs / total }
     const old = before.shares ?? now
     const mix = (a: number, b: number): number => a + SMOOTHING * (b - a)
-    const shares = { computing: mix(old.computing, now.computing), waiting: mix(old.waiting, now.waiting), stepping: mix(old.stepping, now.stepping) }
+    const shares = { computing: mix(old.computing, now.computing), waiting: mix(old.waiting, now.waiting), sending: mix(old.sending, now.sending) }
     const speed = (report.tokens * 1000) / Math.max(1, totalMs)
     this.#change(peer, { shares, microBatches, tokensPerSecond: before.tokensPerSecond > 0 ? mix(before.tokensPerSecond, speed) : speed }, {})
   }

@@ -73,7 +73,7 @@ function report(generation: number, update: number, numItems: number): UpdateRep
     learningRate: 0.1,
     committed: update + 1,
     tokens: 1,
-    times: { totalMs: 1, computeMs: 1, waitMs: 0, stepMs: 0 },
+    times: { totalMs: 1, computeMs: 1, sendMs: 0, waitMs: 0, stepMs: 0 },
     bytesSent: 0,
   }
 }

@@ -21,7 +21,7 @@ export interface RankRow {
   readonly microBatches: number
   readonly tokensPerSecond: number
   /** Shares of the last updates' time, adding to 1. */
-  readonly shares: { readonly computing: number; readonly waiting: number; readonly stepping: number } | null
+  readonly shares: { readonly computing: number; readonly waiting: number; readonly sending: number } | null
   readonly hidden: boolean
   /** The rank that lives in this page. */
   readonly own: boolean

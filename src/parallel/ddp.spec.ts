@@ -32,6 +32,7 @@ function doubling(): Reducer & { readonly calls: string[]; readonly heard: Promi
   return {
     rank: 0,
     worldSize: 2,
+    sendingMs: 0,
     calls,
     heard: first.promise,
     async allReduce(data, { update, collective }) {

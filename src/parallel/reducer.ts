@@ -9,6 +9,8 @@ export interface CollectiveTag {
 export interface Reducer {
   readonly rank: number
   readonly worldSize: number
+  /** Time so far in which this rank had something to send, in milliseconds. */
+  readonly sendingMs: number
   /** Replaces `data` by the sum over ranks, the same bits on every rank. */
   allReduce(data: Float32Array<ArrayBuffer>, tag: CollectiveTag): Promise<void>
   /** Everyone's bytes, by rank; all ranks give equally many. */

@@ -66,7 +66,7 @@ const adapter = v.object({
 })
 
 const outcome = v.union([v.literal('committed'), v.literal('skipped-non-finite'), v.literal('skipped-no-items')])
-const times = v.object({ totalMs: v.number(), computeMs: v.number(), waitMs: v.number(), stepMs: v.number() })
+const times = v.object({ totalMs: v.number(), computeMs: v.number(), sendMs: v.number(), waitMs: v.number(), stepMs: v.number() })
 
 const report = v.object({
   generation: count,

@@ -44,7 +44,8 @@ export interface UpdateTimes {
   readonly totalMs: number
   /** Until the GPU finished forward and backward of the last micro-batch. */
   readonly computeMs: number
-  /** From the end of compute to the last reduced bucket. */
+  /** From the end of compute to the last reduced bucket: sending, then the rest of it, waiting for others. */
+  readonly sendMs: number
   readonly waitMs: number
   /** Norm, clip and optimizer step. */
   readonly stepMs: number

@@ -46,7 +46,7 @@ export async function runUpdate(trainee: Trainee, reducer: Reducer, window: Wind
   const { engine, model, optimizer, losses, sync } = trainee
   const { update, microBatches, numItems, learningRate } = window
   const startedAt = performance.now()
-  let computedAt = startedAt
+  let computed = { at: startedAt, sendingMs: reducer.sendingMs }
 
   // Forward and backward: gradients and losses are sums, and stay on this rank until the last backward.
   engine.clear(model.parameters.gradients)
@@ -60,7 +60,7 @@ export async function runUpdate(trainee: Trainee, reducer: Reducer, window: Wind
       signal?.throwIfAborted()
       items += enqueueMicroBatch(trainee, samples, index, index === microBatches.length - 1 ? exchange : null)
       await previous // at most two micro-batches are queued: an abort must not wait for a whole window
-      previous = finished(engine).then((at) => void (computedAt = at))
+      previous = finished(engine, reducer).then((end) => void (computed = end))
     }
   } catch (cause) {
     engine.tape.clear()
@@ -71,6 +71,7 @@ export async function runUpdate(trainee: Trainee, reducer: Reducer, window: Wind
   // Ring: one sum over ranks for each bucket, then what every rank must know to decide as the others do.
   await (failure ? exchange.finishWithZeros() : exchange.finish())
   const summedAt = performance.now()
+  const sentMs = reducer.sendingMs
   const vote = await castVote(trainee, items, failure ?? exchange.failure)
   const votes = await gatherVotes(reducer, vote, { update, collective: exchange.collectives })
   const verdict = countVotes(votes, update)
@@ -83,11 +84,14 @@ export async function runUpdate(trainee: Trainee, reducer: Reducer, window: Wind
   engine.flush()
   const endedAt = performance.now()
 
-  const reducedAt = Math.max(summedAt, computedAt)
+  const reducedAt = Math.max(summedAt, computed.at)
+  const reduceMs = reducedAt - computed.at
+  const sendMs = Math.max(0, Math.min(reduceMs, sentMs - computed.sendingMs))
   const times = {
     totalMs: endedAt - startedAt,
-    computeMs: computedAt - startedAt,
-    waitMs: reducedAt - computedAt,
+    computeMs: computed.at - startedAt,
+    sendMs,
+    waitMs: reduceMs - sendMs,
     stepMs: endedAt - reducedAt,
   }
   const tokens = microBatches.reduce((rows, samples) => rows + samples.length, 0) * trainee.shape.length
@@ -95,9 +99,9 @@ export async function runUpdate(trainee: Trainee, reducer: Reducer, window: Wind
 }
 
 /** When the GPU has done what is queued. A lost device is not reported here but by the reads that follow. */
-async function finished(engine: Engine): Promise<number> {
+async function finished(engine: Engine, reducer: Reducer): Promise<{ readonly at: number; readonly sendingMs: number }> {
   await engine.idle().catch(() => {})
-  return performance.now()
+  return { at: performance.now(), sendingMs: reducer.sendingMs }
 }
 
 /** Forward and backward of one micro-batch; `last` hears of finished gradients when it is the window's last. Returns its targets. */

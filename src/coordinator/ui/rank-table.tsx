@@ -25,7 +25,7 @@ export function RankTable({ ranks }: { readonly ranks: readonly RankRow[] }) {
         </tbody>
       </table>
       <p class="shares-key quiet" hidden={ranks.every(({ shares }) => shares === null)}>
-        <span class="computing">computing</span> <span class="waiting">waiting for the ring</span> <span class="stepping">taking the step</span>
+        <span class="computing">computing</span> <span class="waiting">waiting for others</span> <span class="sending">sending</span>
       </p>
     </div>
   )
@@ -74,12 +74,12 @@ function State({ rank }: { readonly rank: RankRow }) {
   )
 }
 
-function Shares({ shares: { computing, waiting, stepping } }: { readonly shares: NonNullable<RankRow['shares']> }) {
+function Shares({ shares: { computing, waiting, sending } }: { readonly shares: NonNullable<RankRow['shares']> }) {
   return (
-    <span class="shares" role="img" aria-label={`computing ${percent(computing)}, waiting ${percent(waiting)}, stepping ${percent(stepping)}`}>
+    <span class="shares" role="img" aria-label={`computing ${percent(computing)}, waiting ${percent(waiting)}, sending ${percent(sending)}`}>
       <span class="computing" style={{ flexGrow: computing }} />
       <span class="waiting" style={{ flexGrow: waiting }} />
-      <span class="stepping" style={{ flexGrow: stepping }} />
+      <span class="sending" style={{ flexGrow: sending }} />
     </span>
   )
 }

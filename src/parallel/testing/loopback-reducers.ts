@@ -34,6 +34,7 @@ export function loopbackReducers(worldSize: number): LoopbackReducer[] {
     const reducer: LoopbackReducer = {
       rank,
       worldSize,
+      sendingMs: 0,
       reducedBytes: 0,
       before: null,
       started: [],
