@@ -184,6 +184,38 @@ test('a rank that never connects is told so on its page and in the table, and th
   await context.close()
 })
 
+test('a pause is told to everyone, and ends', async () => {
+  const context = await browser.newContext()
+  const room = await openCoordinator(context, server.url, { ...OPTIONS, max_steps: 500 })
+  const { page } = room
+  const guest = await joinRoom(context, (await room.until('invite')).url, 'Guest')
+  await expect(page.getByRole('row', { name: /Guest/ })).toContainText('ready')
+  await page.getByRole('button', { name: 'Start' }).click()
+  await room.until('record')
+  await page.getByRole('button', { name: 'Pause' }).click()
+  await expect(page.getByRole('status')).toContainText('Paused')
+  await expect(guest.getByRole('status')).toContainText('Paused by the coordinator')
+  await page.getByRole('button', { name: 'Resume' }).click()
+  await expect(guest.getByRole('status')).toContainText('Training')
+  const { length } = room.records
+  await expect.poll(() => room.records.length).toBeGreaterThan(length + 2)
+  await page.getByRole('button', { name: 'Stop' }).click()
+  await expect(page.getByRole('status')).toContainText('Finished after')
+  await context.close()
+})
+
+test('without the book the page still opens, says so, and trains on a file', async () => {
+  const context = await browser.newContext()
+  await context.route(/\.txt$/, (route) => route.fulfill({ status: 503 }))
+  const room = await openCoordinator(context, server.url, OPTIONS)
+  await expect(room.page.getByRole('alert')).toContainText('Cannot load the book: the server answered 503, need 200')
+  await expect(room.page.getByRole('button', { name: 'Start' })).toBeDisabled()
+  await room.page.locator('input[type=file]').setInputFiles({ name: 'own.txt', mimeType: 'text/plain', buffer: Buffer.from('my own small text. '.repeat(200)) })
+  await expect(room.page.getByRole('button', { name: 'Start' })).toBeEnabled({ timeout: 30_000 })
+  await expect(room.page.getByRole('alert')).toBeHidden()
+  await context.close()
+})
+
 test('[J4] a tab of another build is told to reload and the room does not notice', async () => {
   const context = await browser.newContext()
   const room = await openCoordinator(context, server.url, { preset: 'tiny' })

@@ -1,6 +1,6 @@
 import { median, round } from './support/context.mjs'
 
-const TABS = [2, 3, 4]
+const TABS = [3]
 /** Bytes in a MB. */
 const MB = 1e6
 /** Small sums take little time and vary more: they are repeated more often. */
@@ -63,6 +63,7 @@ async function measure(context, ring, { mb, times, rounds }) {
       kind.all.push((await context.allSeconds()) - allBefore)
       kind.gpu.push((await context.gpuSeconds()) - gpuBefore)
       kind.wall.push(Math.max(...spans.map(({ endedAt }) => endedAt)) - Math.min(...spans.map(({ startedAt }) => startedAt)))
+      process.stderr.write(`${kind.name} ${mb} ${spans.map((x)=>Math.round(x.endedAt-x.startedAt)+' gap '+Math.round(x.gap)+' at '+Math.round(x.gapAt)+' sendgap '+Math.round(x.sendGap)).join(', ')}\n`)
       await kind.after?.()
     }
   }

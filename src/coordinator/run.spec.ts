@@ -221,6 +221,7 @@ describe('Run', () => {
     room.run.pause()
     await vi.advanceTimersByTimeAsync(100)
     const paused = room.updates.length
+    expect(room.ranks[0]?.seen.filter(({ type }) => type === 'pause').length).toBe(1)
     expect(paused).toBeLessThan(6)
     await vi.advanceTimersByTimeAsync(1_000)
     expect(room.updates.length).toBe(paused)

@@ -76,6 +76,7 @@ export class Run {
 
   pause(): void {
     this.#paused = true
+    for (const { rank } of this.#entries.values()) rank.send({ type: 'pause' })
   }
 
   resume(): void {

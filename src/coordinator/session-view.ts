@@ -58,7 +58,9 @@ export interface SessionView {
   readonly inviteUrl: ReadonlySignal<string>
   readonly computeHere: ReadonlySignal<boolean>
   setOption(name: string, value: unknown): void
-  /** Throws an error with a sentence for an empty, binary or too short file; the previous text stays. */
+  /** Why the text that was chosen last, or the book, could not be taken; empty when it could. The previous text stays. */
+  readonly sourceProblem: ReadonlySignal<string>
+  /** Refuses an empty, binary or too short file. */
   useFile(file: File): Promise<void>
   useBook(): Promise<void>
   setComputeHere(on: boolean): void

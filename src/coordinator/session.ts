@@ -43,6 +43,7 @@ export class Session implements SessionView {
   readonly status = signal('Loading the book')
   readonly options: Signal<TrainingOptions>
   readonly source = signal<TextSource | null>(null)
+  readonly sourceProblem = signal('')
   readonly vocabSize = signal<number | null>(null)
   readonly computeHere: Signal<boolean>
   readonly maxSteps = signal(0)
@@ -106,16 +107,11 @@ export class Session implements SessionView {
   }
 
   async useBook(): Promise<void> {
-    this.#useText(BOOK_NAME, await loadBook())
+    await this.#take(BOOK_NAME, loadBook)
   }
 
   async useFile(file: File): Promise<void> {
-    try {
-      this.#useText(file.name, readTextFile(file.name, new Uint8Array(await file.arrayBuffer())))
-    } catch (cause) {
-      this.#log.add('error', messageOf(cause))
-      throw cause
-    }
+    await this.#take(file.name, async () => readTextFile(file.name, new Uint8Array(await file.arrayBuffer())))
   }
 
   setComputeHere(on: boolean): void {
@@ -195,6 +191,17 @@ export class Session implements SessionView {
       clearTimeout(timer)
       this.#exports.delete(holder.peer)
     })
+  }
+
+  async #take(name: string, read: () => Promise<string>): Promise<void> {
+    this.sourceProblem.value = ''
+    try {
+      this.#useText(name, await read())
+    } catch (cause) {
+      this.sourceProblem.value = messageOf(cause)
+      this.#log.add('error', this.sourceProblem.value)
+      if (this.source.value === null) this.status.value = 'There is no text yet: choose a file to train on'
+    }
   }
 
   #useText(name: string, text: string): void {

@@ -49,6 +49,7 @@ const toRank = v.variant('type', [
   v.object({ type: v.literal('form'), generation: count, members: v.pipe(v.array(member), v.maxLength(MAX_MEMBERS)) }),
   v.object({ type: v.literal('sync'), generation: count, source: count }),
   v.object({ type: v.literal('plan'), plan }),
+  v.object({ type: v.literal('pause') }),
   v.object({ type: v.literal('abort'), generation: count, cause: text }),
   v.object({ type: v.literal('evaluate'), generation: count, id: count, microBatches }),
   v.object({ type: v.literal('generate'), id: count, prompt: ids, tokens: count, temperature: v.pipe(v.number(), v.minValue(0)), topK: count, seed: count }),

@@ -42,6 +42,8 @@ export type ToRank =
   /** All formed: broadcast the state of rank `source` (M4, M5), then answer `synced`. */
   | { readonly type: 'sync'; readonly generation: number; readonly source: number }
   | { readonly type: 'plan'; readonly plan: UpdatePlan }
+  /** A person has paused the run; the next plan ends it. For the page: what is planned is computed. */
+  | { readonly type: 'pause' }
   /** Stop waiting for this generation: its ring is broken or replaced (M3). */
   | { readonly type: 'abort'; readonly generation: number; readonly cause: string }
   | { readonly type: 'evaluate'; readonly generation: number; readonly id: number; readonly microBatches: readonly (readonly number[])[] }

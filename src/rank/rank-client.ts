@@ -184,6 +184,9 @@ class RankClient implements RankView {
       case 'plan':
         if (this.phase.value !== 'training' || this.contribution.value.updates === 0) this.#say('training', 'Training', this.detail.value)
         break
+      case 'pause':
+        this.#say('paused', 'Paused by the coordinator', 'This tab keeps its state and goes on when training does. Keep it open.')
+        break
       case 'abort':
         this.#neighbours?.closeBelow(message.generation + 1)
         this.#say('paused', 'The ring is being rebuilt', message.cause)

@@ -99,6 +99,7 @@ export class RankLoop {
       }
       case 'admitted':
       case 'refused':
+      case 'pause':
       case 'abort':
       case 'finish':
         return

@@ -26,6 +26,7 @@ let update = 0
 let values = new Float32Array(0)
 /** Frames that are still to come in an exchange. */
 let missing = 0
+let last = 0; let gap = 0; let gapAt = 0; let sendGap = 0
 let complete: Deferred<void> = deferred()
 
 const ringWorker = {
@@ -83,7 +84,7 @@ const ringWorker = {
     await barrier()
     return timed(async () => {
       for (let sent = 0; sent < frames; sent++) {
-        await next.drained()
+        const a = performance.now(); await next.drained(); sendGap = Math.max(sendGap, performance.now() - a)
         next.send(frame)
       }
       await complete.promise
@@ -98,6 +99,7 @@ Comlink.expose(ringWorker)
 function tap(link: Link): void {
   const hear = link.onFrame
   link.onFrame = (frame) => {
+    const now = performance.now(); if (now - last > gap) { gap = now - last; gapAt = now }; last = now
     if (frame[0] !== RAW) return hear?.(frame)
     missing--
     if (missing === 0) complete.resolve()
@@ -112,8 +114,9 @@ async function barrier(): Promise<void> {
 
 async function timed(body: () => Promise<void>): Promise<Span> {
   const startedAt = performance.timeOrigin + performance.now()
+  last = performance.now(); gap = 0; sendGap = 0; const t0 = last
   await body()
-  return { startedAt, endedAt: performance.timeOrigin + performance.now() }
+  return { gap, gapAt: gapAt - t0, sendGap, startedAt, endedAt: performance.timeOrigin + performance.now() }
 }
 
 function formed(): Ring {

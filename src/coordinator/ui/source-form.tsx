@@ -5,17 +5,9 @@ import type { SessionView } from '../session-view.ts'
 
 /** The text to train on: the bundled book, or a file that is chosen or dropped. */
 export function SourceForm({ session, locked }: { readonly session: SessionView; readonly locked: boolean }) {
-  const [error, setError] = useState('')
   const [over, setOver] = useState(false)
   const source = session.source.value
-  const take = async (action: () => Promise<void>): Promise<void> => {
-    setError('')
-    try {
-      await action()
-    } catch (cause) {
-      setError(cause instanceof Error ? cause.message : String(cause))
-    }
-  }
+  const problem = session.sourceProblem.value
   const drag = (event: DragEvent, inside: boolean): void => {
     event.preventDefault()
     setOver(inside && !locked)
@@ -23,12 +15,13 @@ export function SourceForm({ session, locked }: { readonly session: SessionView;
   const drop = (event: DragEvent): void => {
     drag(event, false)
     const file = event.dataTransfer?.files[0]
-    if (file && !locked) void take(() => session.useFile(file))
+    if (file && !locked) void session.useFile(file)
   }
   return (
     <div class={`source ${over ? 'over' : ''}`} onDragOver={(event) => drag(event, true)} onDragLeave={(event) => drag(event, false)} onDrop={drop}>
       <p>
-        <span class="quiet">Text</span> <strong>{source ? source.name : 'loading …'}</strong> {source && <span class="quiet">{whole(source.characters)} characters</span>}
+        <span class="quiet">Text</span> <strong>{source ? source.name : problem ? 'none' : 'loading …'}</strong>{' '}
+        {source && <span class="quiet">{whole(source.characters)} characters</span>}
       </p>
       <div class="source-choice">
         <label>
@@ -40,19 +33,19 @@ export function SourceForm({ session, locked }: { readonly session: SessionView;
               const file = currentTarget.files?.[0]
               // Emptied, so that the same file can be chosen again after it was mended.
               currentTarget.value = ''
-              if (file) void take(() => session.useFile(file))
+              if (file) void session.useFile(file)
             }}
           />
         </label>
-        {source && source.name !== BOOK_NAME && (
-          <button type="button" class="quiet-button" disabled={locked} onClick={() => void take(() => session.useBook())}>
-            Back to the bundled book
+        {source?.name !== BOOK_NAME && (source || problem) && (
+          <button type="button" class="quiet-button" disabled={locked} onClick={() => void session.useBook()}>
+            {source ? 'Back to the bundled book' : 'Try the bundled book again'}
           </button>
         )}
       </div>
-      {error && (
+      {problem && (
         <p class="error" role="alert">
-          {error}. The text stays as it was.
+          {problem}. {source && 'The text stays as it was.'}
         </p>
       )}
     </div>
