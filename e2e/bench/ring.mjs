@@ -1,6 +1,6 @@
 import { median, round } from './support/context.mjs'
 
-const TABS = [3]
+const TABS = [2, 3, 4]
 /** Bytes in a MB. */
 const MB = 1e6
 /** Small sums take little time and vary more: they are repeated more often. */
@@ -13,6 +13,8 @@ const SIZES = [
 const ROUNDING = 1e-6
 /** A new link starts slowly. */
 const WARM_UP_MB = 4
+/** Until all tabs have heard when they begin. */
+const LEAD_MS = 50
 
 /**
  * Ring all-reduce over tabs of one browser against the raw channels: over the same open links each tab sends and receives as many
@@ -51,20 +53,19 @@ async function measure(context, ring, { mb, times, rounds }) {
   const count = (mb * MB) / 4
   const sentMb = (mb * 2 * (ring.length - 1)) / ring.length
   const kinds = [
-    { name: 'ring', wall: [], gpu: [], all: [], before: `fill(${count})`, body: 'reduce()', after: () => check(ring) },
-    { name: 'raw', wall: [], gpu: [], all: [], before: null, body: `exchange(${count})`, after: null },
+    { wall: [], gpu: [], all: [], prepare: 'prepareReduce', body: 'reduce', check: true },
+    { wall: [], gpu: [], all: [], prepare: 'prepareExchange', body: 'exchange', check: false },
   ]
   for (let index = 0; index < rounds * times; index++) {
     // Now one first, now the other.
     for (const kind of index % 2 === 0 ? kinds : kinds.toReversed()) {
-      if (kind.before) await onAll(ring, kind.before)
+      await onAll(ring, `${kind.prepare}(${count})`)
       const [gpuBefore, allBefore] = [await context.gpuSeconds(), await context.allSeconds()]
-      const spans = await onAll(ring, kind.body)
+      const spans = await onAll(ring, `${kind.body}(${Date.now() + LEAD_MS})`)
       kind.all.push((await context.allSeconds()) - allBefore)
       kind.gpu.push((await context.gpuSeconds()) - gpuBefore)
       kind.wall.push(Math.max(...spans.map(({ endedAt }) => endedAt)) - Math.min(...spans.map(({ startedAt }) => startedAt)))
-      process.stderr.write(`${kind.name} ${mb} ${spans.map((x)=>Math.round(x.endedAt-x.startedAt)+' gap '+Math.round(x.gap)+' at '+Math.round(x.gapAt)+' sendgap '+Math.round(x.sendGap)).join(', ')}\n`)
-      await kind.after?.()
+      if (kind.check) await check(ring)
     }
   }
   const [own, raw] = kinds.map(({ wall, gpu, all }) => ({ ms: median(wall), gpuMs: mean(gpu) * 1000, cpuMs: mean(all) * 1000 }))

@@ -36,9 +36,10 @@ Object.assign(globalThis, {
   bench: {
     boot,
     form,
-    fill: (count: number) => worker.fill(count),
-    reduce: () => worker.reduce(),
+    prepareReduce: (count: number) => worker.prepareReduce(count),
+    reduce: (startAt: number) => worker.reduce(startAt),
     check: () => worker.check(),
-    exchange: (count: number) => worker.exchange(count),
+    prepareExchange: (count: number) => worker.prepareExchange(count),
+    exchange: (startAt: number) => worker.exchange(startAt),
   },
 })

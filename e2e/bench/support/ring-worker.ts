@@ -20,48 +20,45 @@ const DEADLINE_MS = 60_000
 const RAW = 0
 
 const table = new LinkTable()
+let seat: { readonly rank: number; readonly worldSize: number; readonly next: Link; readonly previous: Link } | null = null
 let ring: Ring | null = null
-let next: Link
-let update = 0
+let generation = 0
 let values = new Float32Array(0)
-/** Frames that are still to come in an exchange. */
+/** Of an exchange: frames to send, and those that are still to come. */
+let frame = new Uint8Array(0)
+let frames = 0
 let missing = 0
-let last = 0; let gap = 0; let gapAt = 0; let sendGap = 0
 let complete: Deferred<void> = deferred()
 
 const ringWorker = {
-  attach: (generation: number, { peer, name }: Member, channel: RTCDataChannel) => table.add(generation, peer, channelLink(channel, name)),
+  attach: (formation: number, { peer, name }: Member, channel: RTCDataChannel) => table.add(formation, peer, channelLink(channel, name)),
 
-  async form(generation: number, members: readonly Member[], self: string): Promise<void> {
-    ring?.abort('a newer generation has started')
-    ring = null
-    update = 0
-    table.closeBelow(generation)
+  /** Waits for the links to both neighbours. */
+  async form(formation: number, members: readonly Member[], self: string): Promise<void> {
+    rest()
+    seat = null
+    table.closeBelow(formation)
+    generation = formation * 1000
     const rank = members.findIndex(({ peer }) => peer === self)
     if (rank < 0) return
     const worldSize = members.length
-    const at = (index: number) => table.opened(generation, members[(index + worldSize) % worldSize]?.peer ?? '')
-    const previous = await at(rank - 1)
-    next = await at(rank + 1)
-    ring = createRing({ rank, worldSize, generation, next, previous, deadlineMs: DEADLINE_MS })
-    tap(previous)
+    const at = (index: number) => table.opened(formation, members[(index + worldSize) % worldSize]?.peer ?? '')
+    seat = { rank, worldSize, previous: await at(rank - 1), next: await at(rank + 1) }
   },
 
-  fill(count: number): void {
-    const { rank } = formed()
+  prepareReduce(count: number): void {
+    rest()
+    generation++
+    ring = createRing({ ...seated(), generation, deadlineMs: DEADLINE_MS })
     values = new Float32Array(count)
-    for (let index = 0; index < count; index++) values[index] = noise(rank, index)
+    for (let index = 0; index < count; index++) values[index] = noise(ring.rank, index)
   },
 
-  /** Sums what `fill` has set. */
-  async reduce(): Promise<Span> {
-    await barrier()
-    return timed(() => formed().allReduce(values, { update, collective: 1 }))
-  },
+  reduce: (startAt: number) => timed(startAt, async () => ring?.allReduce(values, { update: 1, collective: 0 })),
 
   /** @returns the largest difference from the known sum, and a digest of all bits. */
   async check(): Promise<{ worst: number; digest: string }> {
-    const { worldSize } = formed()
+    const { worldSize } = seated()
     let worst = 0
     for (let index = 0; index < values.length; index++) {
       let difference = -(values[index] ?? Number.NaN)
@@ -73,55 +70,54 @@ const ringWorker = {
     return { worst, digest: Array.from(hash, (byte) => byte.toString(16).padStart(2, '0')).join('') }
   },
 
-  /** Sends as many frames of the same size as an all-reduce of `count` floats and receives as many, none waiting for another. */
-  async exchange(count: number): Promise<Span> {
-    const { worldSize } = formed()
+  /** As many frames of the same size as an all-reduce of `count` floats has. The ring rests: silence of a crowded link would end it. */
+  prepareExchange(count: number): void {
+    rest()
+    const { worldSize, previous } = seated()
     const layout = new ChunkLayout(count, worldSize)
-    const frames = 2 * (worldSize - 1) * layout.range(0).end
-    const frame = new Uint8Array(HEADER_BYTES + (layout.chunk(0)?.length ?? 0) * 4).fill(RAW)
-    complete = deferred()
+    frame = new Uint8Array(HEADER_BYTES + (layout.chunk(0)?.length ?? 0) * 4).fill(RAW)
+    frames = 2 * (worldSize - 1) * layout.range(0).end
     missing = frames
-    await barrier()
-    return timed(async () => {
+    complete = deferred()
+    previous.onFrame = (received) => {
+      if (received[0] === RAW) missing--
+      if (missing === 0) complete.resolve()
+    }
+  },
+
+  /** Sends all frames and receives as many, none waiting for another. */
+  exchange: (startAt: number) =>
+    timed(startAt, async () => {
+      const { next } = seated()
       for (let sent = 0; sent < frames; sent++) {
-        const a = performance.now(); await next.drained(); sendGap = Math.max(sendGap, performance.now() - a)
+        await next.drained()
         next.send(frame)
       }
       await complete.promise
-    })
-  },
+    }),
 }
 
 export type RingWorker = typeof ringWorker
 Comlink.expose(ringWorker)
 
-/** Counts raw frames; all others go on to the ring. */
-function tap(link: Link): void {
-  const hear = link.onFrame
-  link.onFrame = (frame) => {
-    const now = performance.now(); if (now - last > gap) { gap = now - last; gapAt = now }; last = now
-    if (frame[0] !== RAW) return hear?.(frame)
-    missing--
-    if (missing === 0) complete.resolve()
-  }
+/** Ends the ring, not its links; the next one does not hear what is left of this generation. */
+function rest(): void {
+  ring?.abort('measured')
+  ring = null
 }
 
-/** All tabs leave it at about the same time; a new update. */
-async function barrier(): Promise<void> {
-  update++
-  await formed().allGather(new Uint8Array(4), { update, collective: 0 })
-}
-
-async function timed(body: () => Promise<void>): Promise<Span> {
-  const startedAt = performance.timeOrigin + performance.now()
-  last = performance.now(); gap = 0; sendGap = 0; const t0 = last
+/** Begins at `startAt`, on all tabs at once. */
+async function timed(startAt: number, body: () => Promise<void>): Promise<Span> {
+  const now = () => performance.timeOrigin + performance.now()
+  await new Promise((begin) => setTimeout(begin, startAt - now()))
+  const startedAt = now()
   await body()
-  return { gap, gapAt: gapAt - t0, sendGap, startedAt, endedAt: performance.timeOrigin + performance.now() }
+  return { startedAt, endedAt: now() }
 }
 
-function formed(): Ring {
-  if (!ring) throw new Error('Cannot measure: no ring is formed')
-  return ring
+function seated() {
+  if (!seat) throw new Error('Cannot measure: this tab has no seat in the ring')
+  return seat
 }
 
 /** From -0.5 to 0.5, with all bits of the fraction in use, so that another order of sums shows. */
