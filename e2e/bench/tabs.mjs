@@ -4,7 +4,7 @@ import { serveProduct } from './support/product.mjs'
 const TABS = [1, 2, 4]
 /** The first updates compile and warm the links. */
 const WARM_UP_UPDATES = 4
-const UPDATES = 16
+const UPDATES = 24
 /** The same job for every number of tabs: four micro-batches of four samples in each update. */
 const OPTIONS = {
   preset: 'book',
@@ -27,7 +27,7 @@ const LOSS_TOLERANCE = 1e-4
  * @param {import('./support/context.mjs').BenchContext} context
  */
 export async function run(context) {
-  const rounds = Number(context.options.rounds ?? 2)
+  const rounds = Number(context.options.rounds ?? 1)
   const product = await serveProduct(context.root)
   const runs = TABS.map((tabs) => ({ tabs, updates: [], gpu: [], all: [], losses: [] }))
   try {
