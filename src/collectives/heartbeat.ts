@@ -2,8 +2,11 @@
 export const BEAT_MS = 250
 /** 0.5 s of silence: ask. */
 const SUSPECT_BEATS = 2
-/** 1.5 s more without an answer: gone. */
-const GONE_BEATS = 6
+/**
+ * 3 s more without an answer: gone. A data channel that retransmits under load was seen to stand still for 2.5 s (`npm run bench ring`,
+ * raw rounds), and a neighbour given up for that is an update done twice; a frozen tab is still noticed in under 4 s.
+ */
+const GONE_BEATS = 12
 
 export interface HeartbeatPorts {
   /** Sends a sign of life, or a question that wants one. */

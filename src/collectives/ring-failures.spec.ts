@@ -70,16 +70,16 @@ test('without a collective under way no deadline runs', async () => {
   expect(room.failures).toEqual([[], []])
 })
 
-test('[M2] a neighbour that falls silent is asked and then given up after two seconds, also with nothing under way', async () => {
+test('[M2] a neighbour that falls silent is asked and then given up within four seconds, also with nothing under way', async () => {
   using room = loopbackRings(2)
   await turn(600)
   room.next[1]?.freeze()
   const startedMs = performance.now()
-  while (!room.rings[0]?.failed && performance.now() - startedMs < 5_000) await turn(50)
+  while (!room.rings[0]?.failed && performance.now() - startedMs < 6_000) await turn(50)
   const tookMs = performance.now() - startedMs
-  expect(tookMs).toBeGreaterThan(1_400)
-  expect(tookMs).toBeLessThan(3_000)
-  expect(room.failures[0]).toEqual(['The ring of generation 1 is broken: rank 1 does not answer: silent for 2.0 s, also when asked'])
+  expect(tookMs).toBeGreaterThan(2_900)
+  expect(tookMs).toBeLessThan(4_000)
+  expect(room.failures[0]).toEqual(['The ring of generation 1 is broken: rank 1 does not answer: silent for 3.5 s, also when asked'])
 })
 
 test('[M2] idle neighbours keep each other alive, and one that has not come up yet is not given up', async () => {
