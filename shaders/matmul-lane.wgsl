@@ -20,9 +20,9 @@ const M4 = max(1u, M / 4u);
 @group(0) @binding(1) var<storage, read> b: array<vec4f, (K * N) / 4u>;
 @group(0) @binding(2) var<storage, read_write> out: array<vec4f, (M * N) / 4u>;
 @group(0) @binding(3) var<storage, read> bias: array<vec4f, BIAS_VECTORS>;
-// ADDEND 1: added to the result. ADDEND 2: the pre-activation whose derivative the result is multiplied by.
+// ADDEND 1: added to the result.
 @group(0) @binding(4) var<storage, read> addend: array<vec4f, ADDEND_VECTORS>;
-// ACTIVATION 1: the result before the activation is kept here.
+// ACTIVATION 1: tanh-GELU. ACTIVATION 2: GELU. The result before the activation is kept here.
 @group(0) @binding(5) var<storage, read_write> pre: array<vec4f, PRE_VECTORS>;
 
 // exp of a bounded argument: tanh of a large one is NaN on some adapters.
@@ -35,9 +35,12 @@ fn gelu(x: vec4f) -> vec4f {
   return 0.5 * x * (1.0 + tanh4(0.7978845608028654 * (x + 0.044715 * x * x * x)));
 }
 
-fn geluDerivative(x: vec4f) -> vec4f {
-  let t = tanh4(0.7978845608028654 * (x + 0.044715 * x * x * x));
-  return 0.5 * (1.0 + t) + 0.5 * x * (1.0 - t * t) * 0.7978845608028654 * (1.0 + 0.134145 * x * x);
+// The normal distribution's share below x; by a polynomial for exp(z^2) erfc(z), to 7e-7 of it.
+fn normalShare(x: vec4f) -> vec4f {
+  let z = min(abs(x) * 0.7071067811865476, vec4f(10.0));
+  let t = 1.0 / (1.0 + 0.4 * z);
+  let tail = (((((((0.0512159188 * t - 0.292039537) * t + 0.494425124) * t - 0.184014817) * t + 0.298319757) * t + 0.176962865) * t + 0.22967031) * t + 0.225459952) * t * exp(-z * z);
+  return select(1.0 - 0.5 * tail, 0.5 * tail, x < vec4f(0.0));
 }
 
 fn store(row: u32, column: u32, sum: vec4f) {
@@ -53,11 +56,12 @@ fn store(row: u32, column: u32, sum: vec4f) {
     pre[at] = value;
     value = gelu(value);
   }
+  if (ACTIVATION == 2u) {
+    pre[at] = value;
+    value *= normalShare(value);
+  }
   if (ADDEND == 1u) {
     value += addend[at];
-  }
-  if (ADDEND == 2u) {
-    value *= geluDerivative(addend[at]);
   }
   if (ACCUMULATE == 1u) {
     value += out[at];

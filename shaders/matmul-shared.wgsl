@@ -16,9 +16,9 @@ const ACCUMULATE = 0u; // @variant
 @group(0) @binding(1) var<storage, read> b: array<f32, K * N>;
 @group(0) @binding(2) var<storage, read_write> out: array<f32, M * N>;
 @group(0) @binding(3) var<storage, read> bias: array<f32, BIAS_ELEMENTS>;
-// ADDEND 1: added to the result. ADDEND 2: the pre-activation whose derivative the result is multiplied by.
+// ADDEND 1: added to the result.
 @group(0) @binding(4) var<storage, read> addend: array<f32, ADDEND_ELEMENTS>;
-// ACTIVATION 1: the result before the activation is kept here.
+// ACTIVATION 1: tanh-GELU. ACTIVATION 2: GELU. The result before the activation is kept here.
 @group(0) @binding(5) var<storage, read_write> pre: array<f32, PRE_ELEMENTS>;
 
 // exp of a bounded argument: tanh of a large one is NaN on some adapters.
@@ -31,9 +31,12 @@ fn gelu(x: f32) -> f32 {
   return 0.5 * x * (1.0 + boundedTanh(0.7978845608028654 * (x + 0.044715 * x * x * x)));
 }
 
-fn geluDerivative(x: f32) -> f32 {
-  let t = boundedTanh(0.7978845608028654 * (x + 0.044715 * x * x * x));
-  return 0.5 * (1.0 + t) + 0.5 * x * (1.0 - t * t) * 0.7978845608028654 * (1.0 + 0.134145 * x * x);
+// The normal distribution's share below x; by a polynomial for exp(z^2) erfc(z), to 7e-7 of it.
+fn normalShare(x: f32) -> f32 {
+  let z = min(abs(x) * 0.7071067811865476, 10.0);
+  let t = 1.0 / (1.0 + 0.4 * z);
+  let tail = (((((((0.0512159188 * t - 0.292039537) * t + 0.494425124) * t - 0.184014817) * t + 0.298319757) * t + 0.176962865) * t + 0.22967031) * t + 0.225459952) * t * exp(-z * z);
+  return select(1.0 - 0.5 * tail, 0.5 * tail, x < 0.0);
 }
 
 fn store(row: u32, column: u32, sum: f32) {
@@ -49,11 +52,12 @@ fn store(row: u32, column: u32, sum: f32) {
     pre[at] = value;
     value = gelu(value);
   }
+  if (ACTIVATION == 2u) {
+    pre[at] = value;
+    value *= normalShare(value);
+  }
   if (ADDEND == 1u) {
     value += addend[at];
-  }
-  if (ADDEND == 2u) {
-    value *= geluDerivative(addend[at]);
   }
   if (ACCUMULATE == 1u) {
     value += out[at];

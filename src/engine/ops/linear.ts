@@ -8,10 +8,13 @@ import { matmul } from './matmul.ts'
 
 const geluBackward: Kernel = { name: 'gelu-backward', source: geluBackwardSource }
 
+/** By tanh, as GPT-2; or exact, by the normal distribution. */
+export type Gelu = 'gelu-tanh' | 'gelu'
+
 export interface LinearOptions {
   /** `in-out`: weight [K, N], as Conv1D; `out-in`: weight [N, K], as torch's Linear. */
   readonly layout: 'in-out' | 'out-in'
-  readonly activation?: 'none' | 'gelu-tanh'
+  readonly activation?: 'none' | Gelu
   /** [R, N], added after the activation. */
   readonly residual?: Tensor
 }
@@ -24,12 +27,12 @@ export function linear(x: Tensor, weight: Tensor, bias: Tensor | null, options: 
   const inOut = options.layout === 'in-out'
   const { rows, inner, columns } = sizes(x, weight, bias, inOut)
   const out = engine.empty([rows, columns])
-  const pre = options.activation === 'gelu-tanh' ? engine.empty([rows, columns]) : null
-  matmul(engine, { form: inOut ? 'NN' : 'NT', m: rows, n: columns, k: inner, a: x, b: weight, out, bias, activation: pre, residual: residual ?? null })
+  const activation = options.activation && options.activation !== 'none' ? { kind: options.activation, pre: engine.empty([rows, columns]) } : null
+  matmul(engine, { form: inOut ? 'NN' : 'NT', m: rows, n: columns, k: inner, a: x, b: weight, out, bias, activation, residual: residual ?? null })
 
   const inputs = [x, weight, ...(bias ? [bias] : []), ...(residual ? [residual] : [])]
-  tape.record(inputs, out, pre ? [pre] : [], (gradient) => {
-    const dPre = pre ? timesGeluDerivative(engine, gradient, pre) : gradient
+  tape.record(inputs, out, activation ? [activation.pre] : [], (gradient) => {
+    const dPre = activation ? timesGeluDerivative(engine, gradient, activation) : gradient
     const dWeight = tape.target(weight)
     if (dWeight) {
       const [a, b, m, n] = inOut ? ([x, dPre, inner, columns] as const) : ([dPre, x, columns, inner] as const)
@@ -45,9 +48,9 @@ export function linear(x: Tensor, weight: Tensor, bias: Tensor | null, options: 
   return out
 }
 
-function timesGeluDerivative(engine: Engine, gradient: Tensor, pre: Tensor): Tensor {
+function timesGeluDerivative(engine: Engine, gradient: Tensor, { kind, pre }: { readonly kind: Gelu; readonly pre: Tensor }): Tensor {
   const out = engine.empty(pre.shape)
-  engine.dispatch(geluBackward, { COUNT: pre.size }, [gradient, pre, out], foldedGrid(Math.ceil(pre.size / 64)))
+  engine.dispatch(geluBackward, { COUNT: pre.size, EXACT: kind === 'gelu' ? 1 : 0 }, [gradient, pre, out], foldedGrid(Math.ceil(pre.size / 64)))
   return out
 }
 

@@ -25,17 +25,16 @@ export interface Matmul {
   readonly out: Tensor
   /** [n], added to each row. */
   readonly bias?: Tensor | null
-  /** tanh-GELU of the result; the result itself is kept in `activation` [m, n]. */
-  readonly activation?: Tensor | null
-  /** [m, n], added last. Not together with `times`. */
+  /** GELU of the result, by tanh or exact; the result itself is kept in `pre` [m, n]. */
+  readonly activation?: { readonly kind: 'gelu-tanh' | 'gelu'; readonly pre: Tensor } | null
+  /** [m, n], added last. */
   readonly residual?: Tensor | null
-  /** [m, n] pre-activation: the result is multiplied by the derivative of tanh-GELU there. */
-  readonly times?: Tensor | null
   /** Adds to what `out` holds. */
   readonly accumulate?: boolean
 }
 
 const FORMS: Readonly<Record<MatmulForm, number>> = { NN: 0, NT: 1, TN: 2 }
+const ACTIVATIONS = { 'gelu-tanh': 1, gelu: 2 } as const
 
 /** Enqueues out = a b (in one of three forms) with its epilogue fused into the store. */
 export function matmul(engine: Engine, matmul: Matmul): void {
@@ -45,7 +44,7 @@ export function matmul(engine: Engine, matmul: Matmul): void {
   checkSize(out, m * n, 'out', matmul)
   if (out.size === 0) return
   const { kernel, grid, width } = choose(engine, matmul)
-  const addend = matmul.residual ?? matmul.times ?? null
+  const { residual = null, activation = null } = matmul
   const unit = width === 4 ? 'VECTORS' : 'ELEMENTS'
   const extent = (tensor: Tensor | null | undefined): number => (tensor ? tensor.size / width : 4 / width)
   engine.dispatch(
@@ -55,15 +54,15 @@ export function matmul(engine: Engine, matmul: Matmul): void {
       N: n,
       K: k,
       [`BIAS_${unit}`]: extent(matmul.bias),
-      [`ADDEND_${unit}`]: extent(addend),
-      [`PRE_${unit}`]: extent(matmul.activation),
+      [`ADDEND_${unit}`]: extent(residual),
+      [`PRE_${unit}`]: extent(activation?.pre),
       FORM: FORMS[matmul.form],
       BIAS: matmul.bias ? 1 : 0,
-      ADDEND: matmul.residual ? 1 : matmul.times ? 2 : 0,
-      ACTIVATION: matmul.activation ? 1 : 0,
+      ADDEND: residual ? 1 : 0,
+      ACTIVATION: activation ? ACTIVATIONS[activation.kind] : 0,
       ACCUMULATE: matmul.accumulate ? 1 : 0,
     },
-    [a, b, out, matmul.bias ?? engine.unused.read, addend ?? engine.unused.read, matmul.activation ?? engine.unused.write],
+    [a, b, out, matmul.bias ?? engine.unused.read, residual ?? engine.unused.read, activation?.pre ?? engine.unused.write],
     grid,
   )
 }

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Engine } from '../engine.ts'
 import type { Tensor } from '../tensor.ts'
 import { checkOp, expectClose, randomInput, randomValues } from '../testing/check-op.ts'
-import { attentionReference, crossEntropyReference, geluReference, layerNormReference, matmulReference } from '../testing/reference.ts'
+import { attentionReference, crossEntropyReference, exactGeluReference, geluReference, layerNormReference, matmulReference } from '../testing/reference.ts'
 import { openTestEngine } from '../testing/test-engine.ts'
 import { addInto } from './add.ts'
 import { attention } from './attention.ts'
@@ -17,6 +17,8 @@ function need(tensor: Tensor | undefined): Tensor {
   if (!tensor) throw new Error('an input is missing')
   return tensor
 }
+
+const ACTIVATIONS = { none: (x: number) => x, 'gelu-tanh': geluReference, gelu: exactGeluReference }
 
 describe.each(['lane', 'shared'] as const)('ops in the %s profile, on poisoned memory', (profile) => {
   let engine: Engine
@@ -72,7 +74,7 @@ describe.each(['lane', 'shared'] as const)('ops in the %s profile, on poisoned m
   ] as const
   it.each(
     linearSizes.flatMap((size) =>
-      (['in-out', 'out-in'] as const).flatMap((layout) => (['none', 'gelu-tanh'] as const).map((activation) => [layout, activation, ...size] as const)),
+      (['in-out', 'out-in'] as const).flatMap((layout) => (['none', 'gelu-tanh', 'gelu'] as const).map((activation) => [layout, activation, ...size] as const)),
     ),
   )('linear %s with %s, [%i, %i] to %i, and its gradients', async (layout, activation, rows, inner, columns) => {
     await checkOp(engine, {
@@ -86,9 +88,18 @@ describe.each(['lane', 'shared'] as const)('ops in the %s profile, on poisoned m
       reference: ([x = new Float64Array(), weight = new Float64Array(), bias, residual]) =>
         matmulReference(x, weight, rows, columns, inner, layout === 'in-out' ? 'NN' : 'NT').map((sum, index) => {
           const pre = sum + (bias?.[index % columns] ?? 0)
-          return (activation === 'gelu-tanh' ? geluReference(pre) : pre) + (residual?.[index] ?? 0)
+          return ACTIVATIONS[activation](pre) + (residual?.[index] ?? 0)
         }),
     })
+  })
+
+  it.each(['gelu-tanh', 'gelu'] as const)('linear with %s, large enough for the subgroup kernel', async (activation) => {
+    using _scope = engine.scope()
+    const [x, weight, bias] = [randomValues(96 * 128, 1), randomValues(128 * 192, 2), randomValues(192, 3)]
+    const [gpuX, gpuWeight] = [engine.upload(new Float32Array(x), [96, 128]), engine.upload(new Float32Array(weight), [128, 192])]
+    const out = linear(gpuX, gpuWeight, engine.upload(new Float32Array(bias), [192]), { layout: 'in-out', activation })
+    const want = matmulReference(x, weight, 96, 192, 128, 'NN').map((sum, at) => ACTIVATIONS[activation](sum + (bias[at % 192] ?? 0)))
+    expectClose(await out.read(), want, 1e-5, 'output')
   })
 
   it('linear without bias or residual, and its gradients', async () => {
@@ -104,14 +115,14 @@ describe.each(['lane', 'shared'] as const)('ops in the %s profile, on poisoned m
     expect(() => linear(engine.empty([2, 64]), engine.empty([32, 8]), null, { layout: 'in-out' })).toThrow('Cannot matmul [2, 64] by [32, 8]: 64 is not 32')
   })
 
-  it('tanh-GELU is finite and right for pre-activations of 1e4 in both directions', async () => {
+  it.each(['gelu-tanh', 'gelu'] as const)('%s is finite and right for pre-activations of 1e4 in both directions', async (activation) => {
     await checkOp(engine, {
       inputs: [
         { shape: [1, 4], values: Float64Array.of(1e4, -1e4, 30, -30) },
         { shape: [4, 4], values: Float64Array.from({ length: 16 }, (_, at) => (at % 5 === 0 ? 1 : 0)) },
       ],
-      run: ([x, weight]) => linear(need(x), need(weight), null, { layout: 'in-out', activation: 'gelu-tanh' }),
-      reference: ([x = new Float64Array(), weight = new Float64Array()]) => matmulReference(x, weight, 1, 4, 4, 'NN').map(geluReference),
+      run: ([x, weight]) => linear(need(x), need(weight), null, { layout: 'in-out', activation }),
+      reference: ([x = new Float64Array(), weight = new Float64Array()]) => matmulReference(x, weight, 1, 4, 4, 'NN').map(ACTIVATIONS[activation]),
     })
   })
 

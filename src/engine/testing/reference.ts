@@ -19,14 +19,43 @@ export function geluReference(x: number): number {
   return 0.5 * x * (1 + Math.tanh(Math.sqrt(2 / Math.PI) * (x + 0.044715 * x ** 3)))
 }
 
-/** x: [rows, columns] */
-export function layerNormReference(x: Float64Array, weight: Float64Array, bias: Float64Array | null, epsilon: number): Float64Array {
-  const columns = weight.length
+/** x times the normal distribution's share below x. */
+export function exactGeluReference(x: number): number {
+  return 0.5 * x * (1 + erf(x / Math.SQRT2))
+}
+
+/** erf x = 2 / sqrt(pi) exp(-x^2) sum of 2^n x^(2n+1) / (1 * 3 * ... * (2n+1)): no term cancels another. */
+function erf(x: number): number {
+  if (Math.abs(x) > 6) return Math.sign(x)
+  let term = x
+  let sum = x
+  for (let n = 1; n < 200; n++) {
+    term *= (2 * x * x) / (2 * n + 1)
+    sum += term
+  }
+  return (2 / Math.sqrt(Math.PI)) * Math.exp(-x * x) * sum
+}
+
+export function siluReference(x: number): number {
+  return x / (1 + Math.exp(-x))
+}
+
+/** x: [rows, parts * C] with a weight for each of the parts or for all of them: [parts * C] or [C] */
+export function rmsNormReference(x: Float64Array, weight: Float64Array, epsilon: number, columns = weight.length): Float64Array {
+  return x.map((value, index) => {
+    const part = x.subarray(index - (index % columns), index - (index % columns) + columns)
+    const square = part.reduce((sum, one) => sum + one * one, 0) / columns
+    return (value / Math.sqrt(square + epsilon)) * (weight[index % weight.length] ?? 0)
+  })
+}
+
+/** As rmsNormReference, with means taken off and a bias. */
+export function layerNormReference(x: Float64Array, weight: Float64Array, bias: Float64Array | null, epsilon: number, columns = weight.length): Float64Array {
   return x.map((value, index) => {
     const row = x.subarray(index - (index % columns), index - (index % columns) + columns)
     const mean = row.reduce((sum, one) => sum + one, 0) / columns
     const variance = row.reduce((sum, one) => sum + (one - mean) ** 2, 0) / columns
-    return ((value - mean) / Math.sqrt(variance + epsilon)) * (weight[index % columns] ?? 0) + (bias?.[index % columns] ?? 0)
+    return ((value - mean) / Math.sqrt(variance + epsilon)) * (weight[index % weight.length] ?? 0) + (bias?.[index % weight.length] ?? 0)
   })
 }
 
@@ -111,4 +140,24 @@ export function crossEntropyReference(logits: Float64Array, targets: readonly nu
     const total = mine.reduce((all, logit) => all + Math.exp(logit - largest), 0)
     return sum + Math.log(total) + largest - (mine[target] ?? 0)
   }, 0)
+}
+
+interface HeadsShape {
+  readonly length: number
+  readonly heads: number
+  readonly headDim: number
+  /** Elements of a head that are rotated. */
+  readonly rotary: number
+}
+
+/** x: [rows, heads * headDim], angle of position and pair -> element d of a head turned with element d + rotary / 2 */
+export function rotateReference(x: Float64Array, { length, heads, headDim, rotary }: HeadsShape, angle: (position: number, pair: number) => number): Float64Array {
+  return x.map((value, index) => {
+    const d = index % headDim
+    if (d >= rotary) return value
+    const half = rotary / 2
+    const turn = angle(Math.floor(index / (heads * headDim)) % length, d % half)
+    const other = x[d < half ? index + half : index - half] ?? 0
+    return value * Math.cos(turn) + (d < half ? -other : other) * Math.sin(turn)
+  })
 }
