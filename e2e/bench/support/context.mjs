@@ -140,7 +140,7 @@ async function adapterOf(page) {
 /** Its sign + says that something is not committed. @param {string} root */
 function commitOf(root) {
   const git = (/** @type {string[]} */ ...args) => execFileSync('git', args, { cwd: root, encoding: 'utf8' }).trim()
-  return git('rev-parse', '--short', 'HEAD') + (git('status', '--porcelain', '--', 'src', 'shaders', 'e2e/bench') ? '+' : '')
+  return git('rev-parse', '--short', 'HEAD') + (git('status', '--porcelain', '--', 'src', 'shaders', 'e2e/bench', ':(exclude)e2e/bench/results') ? '+' : '')
 }
 
 /** @param {string} root @param {{ commit: string, adapter: string, bench: string, rows: Row[] }} results */
