@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from '@playwright/test'
@@ -94,6 +94,67 @@ test('train: two ranks, log lines, a model folder, exit code 0, and nothing left
   expect(lines.at(-1)).toBe(`The model is in ${model}`)
   const files = readdirSync(model).map((name) => ({ name, bytes: new Uint8Array(readFileSync(join(model, name))) }))
   expect(readModelFolder(files).tensors.get('transformer.wte.weight')?.shape).toEqual([readModelFolder(files).config['vocab_size'], 32])
+})
+
+test('train: 9 updates and 3 after a checkpoint give the bits and the log of 12 in one run', async () => {
+  const [straight, resumed] = [join(folder, 'straight'), join(folder, 'resumed')]
+  const options = ['--preset', 'tiny', '--max_steps', '12', '--save_steps', '3', '--save_total_limit', '2', '--logging_steps', '2', '--eval_steps', '6', '--sample_every', '0']
+  const first = tabring('train', ...options, '--ranks', '2', '--output_dir', straight)
+  expect(await first.exitCode).toBe(0)
+  const folders = (path: string) =>
+    readdirSync(path)
+      .filter((name) => name.includes('checkpoint'))
+      .sort()
+  expect(folders(straight)).toEqual(['checkpoint-12', 'checkpoint-9'])
+  cpSync(join(straight, 'checkpoint-9'), join(resumed, 'checkpoint-9'), { recursive: true })
+  const second = tabring('train', '--resume_from_checkpoint', '--output_dir', resumed, '--ranks', '2')
+  expect(await second.exitCode).toBe(0)
+  expect(second.output()).toContain('on 2 ranks for 12 updates, from update 10 on')
+  expect(folders(resumed)).toEqual(['checkpoint-12', 'checkpoint-9'])
+  const read = (...path: string[]) => readFileSync(join(...path))
+  for (const name of ['model.safetensors', 'optimizer.safetensors', 'tokenizer.json'])
+    expect(read(resumed, 'checkpoint-12', name).equals(read(straight, 'checkpoint-12', name)), name).toBe(true)
+  expect(read(resumed, 'model.safetensors').equals(read(straight, 'checkpoint-12', 'model.safetensors'))).toBe(true)
+  const lossLines = (command: Command) =>
+    command
+      .output()
+      .split('\n')
+      .filter((line) => line.startsWith("{'loss'"))
+  expect(lossLines(second)).toEqual(lossLines(first).slice(4))
+  const summary = (command: Command) => /'train_loss': '[\d.]+'/.exec(command.output())?.[0]
+  expect(summary(second)).toBe(summary(first))
+})
+
+test('train: a resume that contradicts the checkpoint is refused with both values', async () => {
+  const saved = join(folder, 'saved')
+  const first = tabring(
+    'train',
+    '--preset',
+    'tiny',
+    '--max_steps',
+    '1',
+    '--save_strategy',
+    'steps',
+    '--eval_strategy',
+    'no',
+    '--sample_every',
+    '0',
+    '--ranks',
+    '1',
+    '--output_dir',
+    saved,
+  )
+  expect(await first.exitCode).toBe(0)
+  const resume = ['train', '--resume_from_checkpoint', join(saved, 'checkpoint-1'), '--max_steps', '2', '--ranks', '1', '--output_dir', join(folder, 'none')]
+  const wider = tabring(...resume, '--n_embd', '64')
+  expect(await wider.exitCode).toBe(2)
+  expect(lastLine(wider)).toBe('Cannot set n_embd to 64: need 32, with which checkpoint-1 was trained')
+  const text = join(folder, 'other.txt')
+  writeFileSync(text, 'another text than the book, '.repeat(200))
+  const other = tabring(...resume, '--train_file', text)
+  expect(await other.exitCode).toBe(1)
+  expect(lastLine(other)).toMatch(/^Cannot resume: the text gives tokens with SHA-256 [0-9a-f]{64}, the checkpoint was trained on [0-9a-f]{64}, need the same text$/)
+  expect(existsSync(join(folder, 'none'))).toBe(false)
 })
 
 test('train: Ctrl-C finishes the planned updates and saves what was learned', async () => {

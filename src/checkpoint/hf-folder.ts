@@ -60,10 +60,12 @@ export function readModelFolder(files: readonly FolderFile[]): LoadedModel {
   if (!weights) throw new Error(`Cannot read the model folder: model.safetensors is missing${insteadOfWeights(byName)}, need it as one file`)
   const tensors: LoadedModel['tensors'] = new Map()
   for (const [name, tensor] of readSafetensors(weights).tensors) tensors.set(name, { shape: tensor.shape, values: floatValues(name, tensor) })
-  return { config, tensors, tokenizerFiles: tokenizerOf(byName) }
+  return { config, tensors, tokenizerFiles: readTokenizerFiles([...byName].map(([name, bytes]) => ({ name, bytes }))) }
 }
 
-function tokenizerOf(byName: ReadonlyMap<string, Uint8Array>): TokenizerFiles | null {
+/** Null when the files have no tokenizer.json. */
+export function readTokenizerFiles(files: readonly FolderFile[]): TokenizerFiles | null {
+  const byName = new Map(files.map(({ name, bytes }) => [name, bytes]))
   if (!byName.has('tokenizer.json')) return null
   const config = byName.has('tokenizer_config.json') ? requiredJson(byName, 'tokenizer_config.json') : {}
   return { 'tokenizer.json': requiredJson(byName, 'tokenizer.json'), 'tokenizer_config.json': config }
@@ -94,6 +96,6 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-function jsonFile(name: string, value: Json): FolderFile {
+export function jsonFile(name: string, value: Json): FolderFile {
   return { name, bytes: new TextEncoder().encode(`${JSON.stringify(value, null, 2)}\n`) }
 }

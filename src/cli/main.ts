@@ -1,6 +1,7 @@
 import { Command, CommanderError, Option } from 'commander'
 import { type OptionField, type OptionGroup, OptionError, optionFields } from '../protocol/options.ts'
 import { resolveOptions } from '../protocol/presets.ts'
+import { resumeFrom } from './run-start.ts'
 import { serve } from './serve-command.ts'
 import { train } from './train-command.ts'
 
@@ -24,6 +25,7 @@ interface TrainFlags {
   readonly ranks: string
   readonly compute_here: string
   readonly train_file?: string
+  readonly resume_from_checkpoint?: string
   readonly overwrite_output_dir?: boolean
 }
 
@@ -84,19 +86,22 @@ function trainCommand(root: Command): Command {
     .option('--ranks <number>', 'tabs that train', '2')
     .addOption(new Option('--compute_here [value]', "whether the coordinator's tab is one of them").preset('true').default('true'))
     .option('--train_file <path>', 'text to train on instead of the bundled book')
+    .addOption(new Option('--resume_from_checkpoint [folder]', 'checkpoint to go on from; without a folder, the newest in output_dir').preset('true'))
     .option('--overwrite_output_dir', 'write into output_dir although it holds something')
     .allowUnknownOption()
     .allowExcessArguments()
   for (const field of optionFields) command.addOption(commandOption(field))
   return command.action(async (all: TrainFlags & Record<string, unknown>) => {
     refuseRest(command.args)
-    const { ranks, compute_here, train_file, overwrite_output_dir, ...raw } = all
+    const { ranks, compute_here, train_file, overwrite_output_dir, resume_from_checkpoint: resume, ...raw } = all
+    const start = resume === undefined || resume === 'false' ? null : resumeFrom(resume, raw)
     await train({
       ranks: wholeNumber('ranks', ranks, 1, 64),
       computeHere: yesOrNo('compute_here', compute_here),
       trainFile: train_file ?? null,
       overwrite: overwrite_output_dir ?? false,
-      options: resolveOptions(raw),
+      options: start?.options ?? resolveOptions(raw),
+      start,
     })
   })
 }

@@ -7,6 +7,9 @@ import { OptionError, type TrainingOptions } from '../protocol/options.ts'
 import { startServer } from '../server/serve.ts'
 import { CHROMIUM_ARGS, findBrowser } from './find-browser.mjs'
 import { onInterrupt } from './interrupt.ts'
+import { writeCheckpoint } from './checkpoint-folders.ts'
+import { PageFiles } from './page-files.ts'
+import type { RunStart } from './run-start.ts'
 import { saveModel } from './save-model.ts'
 import { TrainingReport } from './training-report.ts'
 import { webRoot } from './web-root.ts'
@@ -18,6 +21,8 @@ export interface TrainSettings {
   readonly trainFile: string | null
   readonly overwrite: boolean
   readonly options: TrainingOptions
+  /** Null for random weights. */
+  readonly start: RunStart | null
 }
 
 /** Two ranks that are not there by then will not come. */
@@ -37,14 +42,16 @@ export async function train(settings: TrainSettings): Promise<void> {
   checkFolder(folder, settings)
   checkTrainFile(settings.trainFile)
   const executablePath = await findBrowser()
-  const report = new TrainingReport(settings.options)
+  const { start, options } = settings
+  const report = new TrainingReport(options, { past: start?.state.records ?? [] })
+  const files = new PageFiles(start?.files ?? [], (incoming) => writeCheckpoint(folder, incoming, options.save_total_limit))
   let stop = (): void => process.exit(130)
   using _interrupt = onInterrupt(() => stop())
-  const server = await startServer({ port: 0, host: '127.0.0.1', webRoot: webRoot() })
+  const server = await startServer({ port: 0, host: '127.0.0.1', webRoot: webRoot(), handle: files.handle })
   let browser: Browser | null = null
   try {
     browser = await launch(executablePath)
-    const tabs = await openTabs(browser, server.url, settings, report)
+    const tabs = await openTabs(browser, `${server.url}/?${pageQuery(settings, files.path)}`, settings, report)
     stop = () => stopTraining(tabs.coordinator, report)
     await report.finished
     await saveModel(tabs.coordinator, folder)
@@ -60,10 +67,10 @@ function checkRanks({ ranks, options }: TrainSettings): void {
   if (ranks > options.max_ranks) throw new OptionError('ranks', ranks, { allowed: `at most max_ranks, ${options.max_ranks}` })
 }
 
-function checkFolder(folder: string, { overwrite, options }: TrainSettings): void {
+function checkFolder(folder: string, { overwrite, options, start }: TrainSettings): void {
   const there = statSync(folder, { throwIfNoEntry: false })
   if (there && !there.isDirectory()) throw new OptionError('output_dir', options.output_dir, { allowed: 'a folder; this is a file' })
-  if (overwrite || !there || readdirSync(folder).length === 0) return
+  if (overwrite || start || !there || readdirSync(folder).length === 0) return
   throw new OptionError('output_dir', options.output_dir, { allowed: 'an empty or new folder, or --overwrite_output_dir' })
 }
 
@@ -93,12 +100,12 @@ interface Tabs {
 }
 
 /** Opens all tabs; training runs when this resolves. */
-async function openTabs(browser: Browser, base: string, settings: TrainSettings, report: TrainingReport): Promise<Tabs> {
+async function openTabs(browser: Browser, page: string, settings: TrainSettings, report: TrainingReport): Promise<Tabs> {
   browser.once('disconnected', () => report.fail('The browser was closed or has crashed'))
   const context = await browser.newContext({ acceptDownloads: true })
   const tabs: Tabs = { coordinator: await context.newPage(), ranks: [] }
   const deadlineMs = READY_DEADLINE_MS + Math.max(0, settings.ranks - 2) * READY_PER_FURTHER_RANK_MS
-  const opening = open(context, tabs, base, settings, report)
+  const opening = open(context, tabs, page, settings, report)
   if ((await Promise.race([opening, report.finished, after(deadlineMs)])) === 'late') {
     opening.catch(() => {}) // it ends when its tabs are closed
     throw new Error(`Cannot start: not all ranks were ready within ${deadlineMs / 1000} s. ${await whatTabsShow(tabs)}`)
@@ -106,11 +113,11 @@ async function openTabs(browser: Browser, base: string, settings: TrainSettings,
   return tabs
 }
 
-async function open(context: BrowserContext, { coordinator, ranks }: Tabs, base: string, settings: TrainSettings, report: TrainingReport): Promise<void> {
+async function open(context: BrowserContext, { coordinator, ranks }: Tabs, url: string, settings: TrainSettings, report: TrainingReport): Promise<void> {
   coordinator.on('crash', () => report.fail('The coordinator tab has crashed; it may have run out of memory'))
   coordinator.on('pageerror', ({ message }) => report.coordinatorError(message))
   await coordinator.exposeFunction('tabringReport', report.hear)
-  await coordinator.goto(`${base}/?${pageQuery(settings)}`)
+  await coordinator.goto(url)
   const invite = await report.invited
   failOnPreflight(coordinator, report)
   for (let rank = settings.computeHere ? 2 : 1; rank <= settings.ranks; rank++) {
@@ -134,10 +141,12 @@ function failOnPreflight(coordinator: Page, report: TrainingReport): void {
     .catch(() => {}) // nothing is missing, or the tab is closed
 }
 
-function pageQuery({ options, ranks, computeHere, trainFile }: TrainSettings): URLSearchParams {
+function pageQuery({ options, ranks, computeHere, trainFile, start }: TrainSettings, files: string): URLSearchParams {
   const query = optionsToQuery(options)
   query.set('cli', '1')
   query.set('ranks', String(ranks))
+  query.set('files', files)
+  if (start) query.set('start', start.kind)
   if (!computeHere) query.set('compute_here', '0')
   if (trainFile !== null) query.set('text', 'file')
   return query

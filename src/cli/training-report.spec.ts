@@ -7,7 +7,7 @@ const STARTED = { type: 'started', maxSteps: 4, parameters: 29_184, vocabSize: 8
 
 function report() {
   const lines: string[] = []
-  return { lines, report: new TrainingReport(resolveOptions({ preset: 'tiny' }), { write: (text) => lines.push(text.trimEnd()) }) }
+  return { lines, report: new TrainingReport(resolveOptions({ preset: 'tiny' }), { out: { write: (text) => lines.push(text.trimEnd()) } }) }
 }
 
 function record(step: number, loss: number): StepRecord {

@@ -14,12 +14,14 @@ export class TrainingReport {
   readonly #invited = deferred<string>()
   readonly #started = deferred<void>()
   readonly #finished = deferred<void>()
-  #records: StepRecord[] = []
+  #records: readonly StepRecord[]
   #total = 0
   #stage: Stage = 'opening'
 
-  constructor(options: TrainingOptions, out: Output = process.stdout) {
+  /** `past`: of the run that this one goes on with. */
+  constructor(options: TrainingOptions, { out = process.stdout, past = [] }: { readonly out?: Output; readonly past?: readonly StepRecord[] } = {}) {
     this.#options = options
+    this.#records = past
     this.#line = new StatusLine(out)
   }
 
@@ -105,8 +107,11 @@ export class TrainingReport {
   #start({ maxSteps, parameters, vocabSize, ranks }: Extract<CliEvent, { type: 'started' }>): void {
     this.#stage = 'started'
     this.#total = maxSteps
+    const done = this.#records.length
     const count = parameters.toLocaleString('en-US')
-    this.note(`Training ${count} parameters over a vocabulary of ${vocabSize} on ${ranks === 1 ? '1 rank' : `${ranks} ranks`} for ${maxSteps} updates`)
+    this.note(
+      `Training ${count} parameters over a vocabulary of ${vocabSize} on ${ranks === 1 ? '1 rank' : `${ranks} ranks`} for ${maxSteps} updates${done > 0 ? `, from update ${done + 1} on` : ''}`,
+    )
     this.#started.resolve()
   }
 

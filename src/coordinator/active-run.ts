@@ -3,6 +3,7 @@ import type { CliEvent } from '../protocol/cli-events.ts'
 import type { FromRank } from '../protocol/room-messages.ts'
 import type { EvaluationRecord, StepRecord, TextSample } from '../protocol/step-record.ts'
 import { TrainerLog } from '../protocol/trainer-log.ts'
+import { CheckpointKeeper, type KeepCheckpoint } from './checkpoint-keeper.ts'
 import type { EventLog } from './event-log.ts'
 import type { PreparedRun } from './prepare-run.ts'
 import type { RankPort } from './room.ts'
@@ -11,6 +12,14 @@ import { RunHistory } from './run-history.ts'
 import { Run } from './run.ts'
 import type { RunListener, RunRank } from './run-ports.ts'
 import type { SessionPhase, TextSource } from './session-view.ts'
+
+export interface ActiveRunPorts {
+  readonly roster: Roster
+  readonly events: EventLog
+  report(event: CliEvent): void
+  /** Null where nothing is kept. */
+  readonly keep: KeepCheckpoint | null
+}
 
 /** A run as the page sees it: drives the state machine with the roster's ranks and keeps what it reports. */
 export class ActiveRun {
@@ -27,16 +36,22 @@ export class ActiveRun {
   readonly #history: RunHistory
   readonly #log: TrainerLog
   readonly #run: Run
+  readonly #keeper: CheckpointKeeper | null
+  #training = false
 
-  constructor(prepared: PreparedRun, source: TextSource, roster: Roster, events: EventLog, report: (event: CliEvent) => void) {
+  constructor(prepared: PreparedRun, source: TextSource, { roster, events, report, keep }: ActiveRunPorts) {
     this.prepared = prepared
     this.source = source
     this.#roster = roster
     this.#events = events
     this.#report = report
-    this.#history = new RunHistory(() => performance.now(), prepared.options.block_size / prepared.itemsPerSample)
+    this.#history = new RunHistory(() => performance.now(), prepared.options.block_size / prepared.itemsPerSample, prepared.past)
     this.#log = new TrainerLog(prepared.options)
+    this.records.value = this.#history.records
+    this.evaluations.value = this.#history.evaluations
+    for (const record of this.#history.records) this.#log.add(record) // its lines stand; what is left over belongs to the next one
     this.#run = new Run(prepared.settings, this.#listener())
+    this.#keeper = keep && new CheckpointKeeper(this, this.#history, { keep, done: (window, problem) => this.#kept(window, problem) })
   }
 
   begin(ranks: readonly RosterEntry[]): void {
@@ -51,6 +66,8 @@ export class ActiveRun {
   }
 
   leave(peer: string, cause: string): void {
+    const window = this.#keeper?.lost(peer) ?? null
+    if (window !== null) this.#run.checkpointEnded(window, 'lost')
     this.#run.remove(peer, cause)
   }
 
@@ -59,6 +76,10 @@ export class ActiveRun {
     if (message.type === 'formed') this.#roster.set(peer, { state: 'training', note: '' })
     if (message.type === 'failed' && message.fatal) this.#roster.set(peer, { state: 'failed', note: message.cause })
     this.#run.receive(peer, message)
+  }
+
+  blob(peer: string, name: string, bytes: Uint8Array<ArrayBuffer>): void {
+    this.#keeper?.blob(peer, name, bytes)
   }
 
   pause(): void {
@@ -85,16 +106,26 @@ export class ActiveRun {
   }
 
   #runRank(port: RankPort, name: string): RunRank {
-    const { corpus } = this.prepared
+    const { corpus, start } = this.prepared
     return {
       peer: port.peer,
       name,
       send: (message) => port.send(message),
-      sendCorpus: () =>
-        port.sendBlob('corpus', corpus, (done) => {
-          this.#roster.set(port.peer, { note: 'training data', progress: done / corpus.byteLength })
-        }),
+      sendCorpus: async () => {
+        await this.#sendBlob(port, 'corpus', corpus, 'training data')
+        if (start) await this.#sendBlob(port, 'model', start.model, 'weights')
+        if (start?.resumed) await this.#sendBlob(port, 'optimizer', start.resumed.optimizer, 'optimizer state')
+      },
     }
+  }
+
+  #sendBlob(port: RankPort, name: string, bytes: Uint8Array<ArrayBuffer>, note: string): Promise<void> {
+    return port.sendBlob(name, bytes, (done) => this.#roster.set(port.peer, { note, progress: done / bytes.byteLength }))
+  }
+
+  #kept(window: number, problem: string | null): void {
+    if (problem !== null) this.#events.add('warning', problem)
+    this.#run.checkpointEnded(window, 'done')
   }
 
   #listener(): RunListener {
@@ -102,6 +133,7 @@ export class ActiveRun {
       finished: (report, { epoch, ranks }) => this.#finishedUpdate(this.#history.add(report, epoch, ranks)),
       rewound: (update) => {
         if (this.#history.rewind(update)) this.records.value = this.#history.records
+        this.#keeper?.rewound(update)
       },
       rankReport: (peer, report, microBatches) => this.#roster.report(peer, report, microBatches),
       generation: (members, reason) => {
@@ -112,6 +144,7 @@ export class ActiveRun {
         const evaluation = this.#history.evaluate(update, lossSum, items)
         this.evaluations.value = this.#history.evaluations
         this.#report({ type: 'evaluation', evaluation })
+        this.#keeper?.look()
       },
       generated: (update, ids) => {
         const { tokenizer, settings } = this.prepared
@@ -119,6 +152,7 @@ export class ActiveRun {
         this.samples.value = this.#history.samples
         this.#report({ type: 'sample', sample })
       },
+      checkpointed: (peer, window, committed) => this.#keeper?.taken(peer, window, committed),
       event: (level, text) => this.#events.add(level, text),
       done: () => {
         this.finished = true
@@ -129,17 +163,18 @@ export class ActiveRun {
         this.#events.add('error', cause)
         this.onPhase?.('failed', cause)
       },
-      exported: () => {},
     }
   }
 
   #finishedUpdate(record: StepRecord): void {
     this.records.value = this.#history.records
-    if (this.records.value.length === 1) this.onPhase?.('training', 'Training')
+    if (!this.#training) this.onPhase?.('training', 'Training')
+    this.#training = true
     this.#report({ type: 'record', record })
     if (record.outcome !== 'committed')
       this.#events.add('warning', `Update skipped on all ranks: ${record.outcome === 'skipped-no-items' ? 'nothing to predict' : 'the gradients are not finite'}`)
     const entry = this.#log.add(record)
     if (entry) this.#report({ type: 'log', entry })
+    this.#keeper?.look()
   }
 }

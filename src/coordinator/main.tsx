@@ -9,6 +9,7 @@ import { inviteUrl, newInvite } from '../transport/room-invite.ts'
 import { InsecureNotice, Notice } from '../ui/notice.tsx'
 import { browserPorts, runPreflight } from '../ui/preflight.ts'
 import { automate } from './automation.ts'
+import { fetchStart, keepAt } from './local-files.ts'
 import { Session } from './session.ts'
 import { CoordinatorApp } from './ui/app.tsx'
 import { saveModel } from './ui/save-model.ts'
@@ -26,7 +27,7 @@ declare global {
 }
 
 /** Query parameters of the page itself; all others are options. */
-const PAGE_PARAMETERS = ['cli', 'ranks', 'compute_here', 'text'] as const
+const PAGE_PARAMETERS = ['cli', 'ranks', 'compute_here', 'text', 'files', 'start'] as const
 
 const host = document.getElementById('app')
 if (!host) throw new Error('Cannot show the page: the element #app is missing')
@@ -64,6 +65,9 @@ async function open(chosen: TrainingOptions, into: HTMLElement): Promise<void> {
   )
   const items = await runPreflight(browserPorts())
   if (!isSecureContext) return render(<InsecureNotice preflight={items} />, into)
+  const files = query.get('files')
+  const kind = query.get('start')
+  const start = files !== null && (kind === 'weights' || kind === 'checkpoint') ? await fetchStart(files, kind) : null
   const invite = newInvite()
   const self = crypto.randomUUID()
   const ownPeer = crypto.randomUUID()
@@ -78,6 +82,8 @@ async function open(chosen: TrainingOptions, into: HTMLElement): Promise<void> {
     ownPeer,
     computeHere: query.get('compute_here') !== '0' && items.every(({ ok }) => ok),
     options: chosen,
+    start,
+    keep: files === null ? null : keepAt(files),
     report,
   })
   window.tabringSave = () => saveModel(session)

@@ -1,11 +1,15 @@
 import { gpt2ConfigJson, gpt2ParameterCount } from '../checkpoint/gpt2-config.ts'
+import type { RunState } from '../checkpoint/run-state.ts'
 import { buildTokenizer, promptIds } from '../data/build-tokenizer.ts'
 import { buildCorpus, corpusBytes, corpusFacts } from '../data/corpus.ts'
 import { evaluationInterval, globalBatchSize, totalUpdates, updatesPerEpoch } from '../data/sample-order.ts'
 import type { Tokenizer } from '../data/tokenizer.ts'
 import { parseShares } from '../protocol/option-checks.ts'
 import type { TrainingOptions } from '../protocol/options.ts'
-import type { RunSettings } from './run-ports.ts'
+import type { InitialState } from '../protocol/room-messages.ts'
+import type { PastRun } from './run-history.ts'
+import type { RunSettings, SaveSettings } from './run-ports.ts'
+import type { StartFolder } from './start-folder.ts'
 
 /** All that a run needs before ranks are told of it. */
 export interface PreparedRun {
@@ -16,25 +20,36 @@ export interface PreparedRun {
   readonly parameters: number
   /** Prediction targets in one sample. */
   readonly itemsPerSample: number
+  readonly start: StartFolder | null
+  /** What was done before the run was resumed. */
+  readonly past: PastRun | null
+}
+
+export interface RunSource {
+  /** Null for random weights. */
+  readonly start?: StartFolder | null
+  /** Whether there is somewhere to keep checkpoints. */
+  readonly keeps?: boolean
 }
 
 /**
  * Tokenises the text and lays out the run for `ranks` ranks; the global batch is fixed here.
- * @throws a sentence when the text is too short.
+ * @throws a sentence when the text is too short, or does not belong to the checkpoint that the run starts from.
  */
-export async function prepareRun(text: string, chosen: TrainingOptions, ranks: number): Promise<PreparedRun> {
+export async function prepareRun(text: string, chosen: TrainingOptions, ranks: number, { start = null, keeps = false }: RunSource = {}): Promise<PreparedRun> {
   const tokenizer = await buildTokenizer(chosen, text)
   const corpus = buildCorpus(text, tokenizer, { blockSize: chosen.block_size, validationFraction: chosen.validation_split_percentage / 100 })
   const batch = globalBatchSize(chosen, ranks)
   const options = { ...chosen, global_batch_size: batch }
   const perEpoch = updatesPerEpoch(corpus.numTrainSamples, batch)
-  const config = gpt2ConfigJson(options, tokenizer.vocabSize)
+  const config = start?.config ?? gpt2ConfigJson(options, tokenizer.vocabSize)
   const itemsPerSample = options.block_size - 1
   const settings: RunSettings = {
     id: crypto.randomUUID(),
     options,
     config,
     corpus: await corpusFacts(corpus),
+    initial: initialState(start),
     planner: {
       seed: options.seed,
       numSamples: corpus.numTrainSamples,
@@ -49,9 +64,30 @@ export async function prepareRun(text: string, chosen: TrainingOptions, ranks: n
     evalEvery: evaluationInterval(options, perEpoch),
     evalSamples: spread(corpus.numTrainSamples, corpus.numValidationSamples, options.max_eval_samples),
     sampleEvery: options.sample_every,
+    save: keeps ? saving(options, perEpoch) : { strategy: 'no', every: 1 },
     generate: { prompt: promptIds(tokenizer, options), tokens: options.sample_tokens, temperature: options.sample_temperature, topK: options.sample_top_k },
   }
-  return { settings, tokenizer, corpus: corpusBytes(corpus), options, parameters: gpt2ParameterCount(options, tokenizer.vocabSize), itemsPerSample }
+  const past = start?.resumed?.state ?? null
+  if (past) checkResumed(past, settings)
+  return { settings, tokenizer, corpus: corpusBytes(corpus), options, parameters: gpt2ParameterCount(options, tokenizer.vocabSize), itemsPerSample, start, past }
+}
+
+function initialState(start: StartFolder | null): InitialState {
+  if (!start) return { from: 'seed' }
+  if (!start.resumed) return { from: 'weights' }
+  const { committed, update } = start.resumed.state
+  return { from: 'checkpoint', committed, update }
+}
+
+function saving({ save_strategy: strategy, save_steps }: TrainingOptions, perEpoch: number): SaveSettings {
+  return { strategy, every: strategy === 'epoch' ? perEpoch : save_steps }
+}
+
+function checkResumed({ corpus, update }: RunState, settings: RunSettings): void {
+  if (corpus.sha256 !== settings.corpus.sha256) {
+    throw new Error(`Cannot resume: the text gives tokens with SHA-256 ${settings.corpus.sha256}, the checkpoint was trained on ${corpus.sha256}, need the same text`)
+  }
+  if (update >= settings.totalUpdates) throw new Error(`Cannot resume: the checkpoint has ${update} updates done, need more in the run, which has ${settings.totalUpdates}`)
 }
 
 /** At most `most` of the `count` samples from `first` on, evenly spread. */

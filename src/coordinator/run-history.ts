@@ -1,21 +1,29 @@
 import type { EvaluationRecord, StepRecord, TextSample } from '../protocol/step-record.ts'
 import type { UpdateReport } from '../protocol/update-plan.ts'
 
+export interface PastRun {
+  readonly records: readonly StepRecord[]
+  readonly evaluations: readonly EvaluationRecord[]
+}
+
 /** Everything a run said so far: one record per window, the evaluations, the generated texts. */
 export class RunHistory {
-  records: readonly StepRecord[] = []
-  evaluations: readonly EvaluationRecord[] = []
+  records: readonly StepRecord[]
+  evaluations: readonly EvaluationRecord[]
   samples: readonly TextSample[] = []
   readonly #startedMs: number
   readonly #now: () => number
   readonly #tokensPerItem: number
-  #windows: number[] = []
+  #windows: number[]
 
-  /** `tokensPerItem` turns counted targets into tokens for the speed: block size over targets per block. */
-  constructor(now: () => number, tokensPerItem: number) {
+  /** `tokensPerItem` turns counted targets into tokens for the speed: block size over targets per block. `before` is what a checkpoint remembers. */
+  constructor(now: () => number, tokensPerItem: number, before: PastRun | null = null) {
     this.#now = now
-    this.#startedMs = now()
     this.#tokensPerItem = tokensPerItem
+    this.records = before?.records ?? []
+    this.evaluations = before?.evaluations ?? []
+    this.#windows = this.records.map((_, window) => window)
+    this.#startedMs = now() - (this.records.at(-1)?.elapsed_ms ?? 0)
   }
 
   get elapsedMs(): number {
@@ -50,6 +58,14 @@ export class RunHistory {
     this.records = this.records.slice(0, keep)
     this.#windows = this.#windows.slice(0, keep)
     return true
+  }
+
+  /** All up to the end of window `done - 1`; null when that is not over. */
+  upTo(done: number): PastRun | null {
+    const at = this.#windows.indexOf(done - 1)
+    const step = this.records[at]?.step
+    if (step === undefined) return null
+    return { records: this.records.slice(0, at + 1), evaluations: this.evaluations.filter((evaluation) => evaluation.step <= step) }
   }
 
   evaluate(window: number, lossSum: number, items: number): EvaluationRecord {

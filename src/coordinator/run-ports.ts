@@ -1,4 +1,4 @@
-import type { CorpusFacts, Member, ToRank } from '../protocol/room-messages.ts'
+import type { CorpusFacts, InitialState, Member, ToRank } from '../protocol/room-messages.ts'
 import type { UpdateReport } from '../protocol/update-plan.ts'
 import type { PlannerInput } from './planner.ts'
 
@@ -6,8 +6,22 @@ export interface RunRank {
   readonly peer: string
   readonly name: string
   send(message: ToRank): void
-  /** Sends the training tokens after `prepare`. */
+  /** Sends the training tokens after `prepare`, then the state that the run starts from. */
   sendCorpus(): Promise<void>
+}
+
+/** A rank in the run's eyes. */
+export interface RunEntry {
+  readonly rank: RunRank
+  prepared: boolean
+  /** What it said when it had linked up. */
+  formed: { update: number; hash: string } | null
+}
+
+/** `every`: committed updates, or for epochs their windows. */
+export interface SaveSettings {
+  readonly strategy: 'no' | 'steps' | 'epoch'
+  readonly every: number
 }
 
 export interface RunSettings {
@@ -15,6 +29,7 @@ export interface RunSettings {
   readonly options: Record<string, unknown>
   readonly config: Record<string, unknown>
   readonly corpus: CorpusFacts
+  readonly initial: InitialState
   readonly planner: PlannerInput
   /** Windows in the whole run. */
   readonly totalUpdates: number
@@ -23,6 +38,7 @@ export interface RunSettings {
   /** Validation samples to evaluate on, as indices behind the training samples. */
   readonly evalSamples: readonly number[]
   readonly sampleEvery: number
+  readonly save: SaveSettings
   readonly generate: { readonly prompt: readonly number[]; readonly tokens: number; readonly temperature: number; readonly topK: number }
 }
 
@@ -35,9 +51,10 @@ export interface RunListener {
   generation(members: readonly Member[], reason: string): void
   evaluated(update: number, lossSum: number, items: number): void
   generated(update: number, ids: readonly number[]): void
+  /** A rank has taken its state after `window` windows, `committed` of them stepped; its bytes follow. */
+  checkpointed(peer: string, window: number, committed: number): void
   event(level: 'info' | 'warning' | 'error', text: string): void
   /** All windows are done or the run was stopped; ranks keep their state. */
   done(): void
   failed(cause: string): void
-  exported(peer: string): void
 }

@@ -11,6 +11,8 @@ const settings: RunSettings = {
   config: {},
   corpus: { bytes: 4, sha256: HASH, bytesPerToken: 2, trainTokens: 64, validationTokens: 16 },
   planner: { seed: 1, numSamples: 12, globalBatchSize: 4, perDeviceBatchSize: 1, itemsPerSample: 7, strategy: 'random', hashEvery: 0, shares: [] },
+  initial: { from: 'seed' },
+  save: { strategy: 'no', every: 1 },
   totalUpdates: 6,
   evalEvery: 3,
   evalSamples: [0, 1, 2],
@@ -91,10 +93,10 @@ class FakeRoom {
       generation: (members, reason) => this.log.push(`generation of ${members.length}: ${reason}`),
       evaluated: (update, lossSum, items) => this.log.push(`evaluated ${update}: ${lossSum}/${items}`),
       generated: (update) => this.log.push(`generated ${update}`),
+      checkpointed: () => {},
       event: () => {},
       done: () => this.log.push('done'),
       failed: (cause) => this.log.push(`failed: ${cause}`),
-      exported: () => {},
     }
     this.run = new Run(settings, listener)
   }

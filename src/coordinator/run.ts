@@ -1,9 +1,11 @@
+import { Timer } from '../base/timer.ts'
 import type { FromRank, Member } from '../protocol/room-messages.ts'
 import type { UpdateReport } from '../protocol/update-plan.ts'
+import { CheckpointRequests } from './checkpoint-requests.ts'
 import { type Asked, Interludes } from './interludes.ts'
-import { OutstandingUpdates } from './outstanding-updates.ts'
+import { type FinishedUpdate, OutstandingUpdates } from './outstanding-updates.ts'
 import { planUpdate } from './planner.ts'
-import type { RunListener, RunRank, RunSettings } from './run-ports.ts'
+import type { RunEntry as Entry, RunListener, RunRank, RunSettings } from './run-ports.ts'
 
 /** Updates that may be planned ahead of the reports: hides the control latency, and bounds what a pause waits for. */
 const LOOKAHEAD = 2
@@ -13,12 +15,6 @@ const FORM_DEADLINE_MS = 20_000
 const SETTLE_MS = 150
 /** Generations in a row without one finished update before the run is given up. */
 const MAX_FRUITLESS = 6
-
-interface Entry {
-  readonly rank: RunRank
-  prepared: boolean
-  formed: { update: number; hash: string } | null
-}
 
 /**
  * The coordinator's state machine of one run: forms generations of ranks, plans updates, follows their reports and
@@ -30,6 +26,7 @@ export class Run {
   readonly #entries = new Map<string, Entry>()
   readonly #outstanding = new OutstandingUpdates()
   readonly #interludes: Interludes
+  readonly #checkpoints: CheckpointRequests
   #members: Member[] = []
   #generation = 0
   #stage: 'idle' | 'forming' | 'syncing' | 'running' | 'over' = 'idle'
@@ -38,13 +35,14 @@ export class Run {
   #stopping = false
   #reformWanted: string | null = null
   #fruitless = 0
-  #timer: ReturnType<typeof setTimeout> | null = null
+  readonly #timer = new Timer()
   #minimumRanks = 1
 
   constructor(settings: RunSettings, listener: RunListener) {
     this.#settings = settings
     this.#listener = listener
     this.#interludes = new Interludes(settings, listener)
+    this.#checkpoints = new CheckpointRequests(settings, listener)
   }
 
   get members(): readonly Member[] {
@@ -57,8 +55,8 @@ export class Run {
 
   add(rank: RunRank): void {
     this.#entries.set(rank.peer, { rank, prepared: false, formed: null })
-    const { id, options, config, corpus } = this.#settings
-    rank.send({ type: 'prepare', run: id, options, config, corpus, initial: 'seed' })
+    const { id, options, config, corpus, initial } = this.#settings
+    rank.send({ type: 'prepare', run: id, options, config, corpus, initial })
     rank.sendCorpus().catch((cause: unknown) => this.remove(rank.peer, `data could not be sent: ${String(cause)}`))
   }
 
@@ -84,6 +82,12 @@ export class Run {
     this.#pump()
   }
 
+  /** The state after so many windows is dealt with, or was lost with its rank before all of it had come. */
+  checkpointEnded(window: number, how: 'done' | 'lost'): void {
+    this.#checkpoints.ended(window, how)
+    this.#pump()
+  }
+
   /** Finishes what is planned, then ends the run. */
   stop(): void {
     this.#stopping = true
@@ -94,10 +98,7 @@ export class Run {
 
   receive(peer: string, message: FromRank): void {
     const entry = this.#entries.get(peer)
-    if (!entry || this.#stage === 'over') {
-      if (message.type === 'exported') this.#listener.exported(peer)
-      return
-    }
+    if (!entry || this.#stage === 'over') return
     switch (message.type) {
       case 'prepared':
         if (message.run !== this.#settings.id) return
@@ -117,12 +118,14 @@ export class Run {
       case 'generated':
         this.#interludes.generated(message.id, message.ids)
         return this.#checkOver()
+      case 'checkpointed':
+        if (this.#checkpoints.answered(peer, message.id, message.taken)) this.#listener.checkpointed(peer, message.id, message.committed)
+        return this.#pump()
       case 'failed':
         return this.#failed(entry, message)
       case 'leaving':
         return this.remove(peer, 'closed its tab')
       case 'exported':
-        return this.#listener.exported(peer)
       case 'hello':
       case 'progress':
       case 'visibility':
@@ -147,13 +150,9 @@ export class Run {
 
   #scheduleReform(reason: string): void {
     if (this.#stage === 'over') return
-    this.#abort(reason)
-    this.#setTimer(SETTLE_MS, () => this.#form(reason))
-  }
-
-  #abort(cause: string): void {
-    for (const entry of this.#entries.values()) entry.rank.send({ type: 'abort', generation: this.#generation, cause })
+    for (const entry of this.#entries.values()) entry.rank.send({ type: 'abort', generation: this.#generation, cause: reason })
     this.#generation++
+    this.#timer.set(SETTLE_MS, () => this.#form(reason))
   }
 
   /** M1: a new generation of every prepared rank. */
@@ -174,7 +173,7 @@ export class Run {
       entry.formed = null
       entry.rank.send({ type: 'form', generation: this.#generation, members: this.#members })
     }
-    this.#setTimer(FORM_DEADLINE_MS, () => this.#dropUnformed())
+    this.#timer.set(FORM_DEADLINE_MS, () => this.#dropUnformed())
   }
 
   #dropUnformed(): void {
@@ -204,16 +203,17 @@ export class Run {
       member.formed = null
       member.rank.send({ type: 'sync', generation: this.#generation, source })
     }
-    this.#setTimer(FORM_DEADLINE_MS, () => this.#dropUnformed())
+    this.#timer.set(FORM_DEADLINE_MS, () => this.#dropUnformed())
   }
 
   #begin(update: number): void {
-    this.#clearTimer()
+    this.#timer.clear()
     this.#stage = 'running'
     this.#next = update
-    for (const finished of this.#outstanding.settle(update)) this.#listener.finished(finished.report, finished)
+    for (const finished of this.#outstanding.settle(update)) this.#finished(finished)
     this.#listener.rewound(update)
     this.#interludes.restart(this.#asked())
+    this.#checkpoints.restart(update, this.#asked())
     this.#pump()
     this.#checkOver()
   }
@@ -224,7 +224,8 @@ export class Run {
       if (this.#outstanding.size === 0) this.#form(this.#reformWanted)
       return
     }
-    while (!this.#paused && !this.#stopping && this.#next < this.#settings.totalUpdates && this.#outstanding.size < LOOKAHEAD) this.#plan()
+    const { totalUpdates } = this.#settings
+    while (!this.#paused && !this.#stopping && this.#next < totalUpdates && this.#outstanding.size < LOOKAHEAD && this.#checkpoints.allow(this.#next + 1)) this.#plan()
     this.#checkOver()
   }
 
@@ -234,6 +235,7 @@ export class Run {
     this.#outstanding.open(plan)
     for (const entry of this.#memberEntries()) entry.rank.send({ type: 'plan', plan })
     this.#interludes.after(update + 1, this.#asked())
+    this.#checkpoints.after(update + 1, this.#asked())
   }
 
   #asked(): Asked {
@@ -250,11 +252,16 @@ export class Run {
       const finished = this.#outstanding.hear(member, report, this.#members)
       if (!finished) return
       this.#fruitless = 0
-      this.#listener.finished(finished.report, finished)
+      this.#finished(finished)
     } catch (cause) {
       return this.#fail(cause instanceof Error ? cause.message : String(cause))
     }
     this.#pump()
+  }
+
+  #finished(finished: FinishedUpdate): void {
+    this.#checkpoints.finished(finished.report)
+    this.#listener.finished(finished.report, finished)
   }
 
   #failed(entry: Entry, message: Extract<FromRank, { type: 'failed' }>): void {
@@ -268,18 +275,19 @@ export class Run {
 
   #checkOver(): void {
     const allDone = this.#stopping || this.#next >= this.#settings.totalUpdates
-    if (this.#stage === 'running' && allDone && this.#outstanding.size === 0 && this.#interludes.settled) this.#over()
+    if (this.#stage !== 'running' || !allDone || this.#outstanding.size > 0 || !this.#interludes.settled) return
+    if (!this.#checkpoints.atEnd(this.#next, this.#asked())) this.#over()
   }
 
   #over(): void {
-    this.#clearTimer()
+    this.#timer.clear()
     this.#stage = 'over'
     for (const entry of this.#entries.values()) entry.rank.send({ type: 'finish', summary: this.#stopping ? 'Training was stopped.' : 'Training is finished.' })
     this.#listener.done()
   }
 
   #fail(cause: string): void {
-    this.#clearTimer()
+    this.#timer.clear()
     for (const entry of this.#entries.values()) entry.rank.send({ type: 'abort', generation: this.#generation, cause })
     this.#stage = 'over'
     this.#listener.failed(cause)
@@ -287,15 +295,5 @@ export class Run {
 
   #memberEntries(): Entry[] {
     return this.#members.flatMap((member) => this.#entries.get(member.peer) ?? [])
-  }
-
-  #setTimer(ms: number, action: () => void): void {
-    this.#clearTimer()
-    this.#timer = setTimeout(action, ms)
-  }
-
-  #clearTimer(): void {
-    if (this.#timer !== null) clearTimeout(this.#timer)
-    this.#timer = null
   }
 }

@@ -16,6 +16,8 @@ import { prepareRun } from './prepare-run.ts'
 import { CoordinatorRoom, type RankPort } from './room.ts'
 import { Roster } from './roster.ts'
 import { ActiveRun } from './active-run.ts'
+import type { KeepCheckpoint } from './checkpoint-keeper.ts'
+import type { StartFolder } from './start-folder.ts'
 import type { RankRow, SessionPhase, SessionView, TextSource } from './session-view.ts'
 
 const CONNECT_DEADLINE_MS = 20_000
@@ -33,6 +35,10 @@ export interface SessionSettings {
   readonly ownPeer: string
   readonly computeHere: boolean
   readonly options: TrainingOptions
+  /** Null for random weights. */
+  readonly start: StartFolder | null
+  /** Null where there is nowhere to keep checkpoints. */
+  readonly keep: KeepCheckpoint | null
   /** Hears what a command line wants to know. */
   report(event: CliEvent): void
 }
@@ -86,6 +92,7 @@ export class Session implements SessionView {
         message: (peer, message) => this.#message(peer, message),
         blob: (peer, name, bytes) => {
           if (name === 'model') this.#exports.get(peer)?.(bytes)
+          else this.run.value?.blob(peer, name, bytes)
         },
         gone: (peer, cause) => this.#gone(peer, cause),
         dropped: (peer) => this.#log.add('warning', `A message of ${this.roster.name(peer)} did not read and was dropped`),
@@ -124,12 +131,13 @@ export class Session implements SessionView {
     if (ready.length === 0) throw new Error('Cannot start: no rank is ready, need this tab or another one to compute')
     this.#say('preparing', 'Preparing the text')
     try {
-      const prepared = await prepareRun(this.#text, this.options.value, ready.length)
+      const { start, keep } = this.#settings
+      const prepared = await prepareRun(this.#text, this.options.value, ready.length, { start, keeps: keep !== null })
       this.vocabSize.value = prepared.tokenizer.vocabSize
       this.maxSteps.value = prepared.settings.totalUpdates
       const source = this.source.value
       if (!source) return
-      const run = new ActiveRun(prepared, source, this.roster, this.#log, this.#settings.report)
+      const run = new ActiveRun(prepared, source, { roster: this.roster, events: this.#log, report: this.#settings.report, keep })
       run.onPhase = (phase, status) => {
         if (this.run.value === run) this.#say(phase, status)
       }

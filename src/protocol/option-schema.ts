@@ -105,6 +105,9 @@ export const optionSchema = v.strictObject({
   max_steps: integer(-1, { ...steps, or: { value: -1, words: '-1 for num_train_epochs' } }, ['run', 'Updates', 'Optimizer updates of the whole run; wins over num_train_epochs.']),
   logging_steps: integer(500, steps, ['run', 'Log every', 'Updates between two log lines.']),
   logging_first_step: flag(false, ['run', 'Log the first update', 'Whether the first update has a log line of its own.']),
+  save_strategy: choice(['no', 'steps', 'epoch'], 'steps', ['run', 'Save checkpoints', 'When the command line writes a checkpoint into output_dir; unless no, also at the end.']),
+  save_steps: integer(500, steps, ['run', 'Save every', 'Updates between two checkpoints when save_strategy is steps.']),
+  save_total_limit: integerOrNone(steps, 'all', ['run', 'Most checkpoints', 'Checkpoints that are kept; the oldest go first, once a new one stands.']),
 
   tokenizer: choice(['byte', 'char', 'bpe'], 'char', ['data', 'Tokenizer', 'Tabring: what a token is: a byte, a character, or a piece learned from the text.']),
   vocab_size: integer(1_024, { min: 256, max: 65_536 }, ['data', 'BPE vocabulary', 'Tokens that the bpe tokenizer learns; the 256 bytes are among them.']),

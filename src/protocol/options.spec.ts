@@ -123,6 +123,6 @@ describe('optionFields', () => {
   })
 
   it('knows which fields may be empty', () => {
-    expect(optionFields.filter((field) => field.nullable).map(({ name }) => name)).toEqual(['n_inner', 'global_batch_size', 'eval_steps', 'max_eval_samples'])
+    expect(optionFields.filter((field) => field.nullable).map(({ name }) => name)).toEqual(['save_total_limit', 'n_inner', 'global_batch_size', 'eval_steps', 'max_eval_samples'])
   })
 })

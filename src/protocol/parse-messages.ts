@@ -42,10 +42,16 @@ const corpus = v.object({
   validationTokens: count,
 })
 
+const initial = v.variant('from', [
+  v.object({ from: v.literal('seed') }),
+  v.object({ from: v.literal('weights') }),
+  v.object({ from: v.literal('checkpoint'), committed: count, update: count }),
+])
+
 const toRank = v.variant('type', [
   v.object({ type: v.literal('admitted'), rankName: text }),
   v.object({ type: v.literal('refused'), reason: text }),
-  v.object({ type: v.literal('prepare'), run: text, options: record, config: record, corpus, initial: v.union([v.literal('seed'), v.literal('blob')]) }),
+  v.object({ type: v.literal('prepare'), run: text, options: record, config: record, corpus, initial }),
   v.object({ type: v.literal('form'), generation: count, members: v.pipe(v.array(member), v.maxLength(MAX_MEMBERS)) }),
   v.object({ type: v.literal('sync'), generation: count, source: count }),
   v.object({ type: v.literal('plan'), plan }),
@@ -54,6 +60,7 @@ const toRank = v.variant('type', [
   v.object({ type: v.literal('evaluate'), generation: count, id: count, microBatches }),
   v.object({ type: v.literal('generate'), id: count, prompt: ids, tokens: count, temperature: v.pipe(v.number(), v.minValue(0)), topK: count, seed: count }),
   v.object({ type: v.literal('export'), id: count }),
+  v.object({ type: v.literal('checkpoint'), generation: count, id: count, committed: v.nullable(count) }),
   v.object({ type: v.literal('finish'), summary: text }),
 ]) satisfies v.GenericSchema<unknown, ToRank>
 
@@ -94,6 +101,7 @@ const fromRank = v.variant('type', [
   v.object({ type: v.literal('evaluated'), id: count, lossSum: reading, items: count }),
   v.object({ type: v.literal('generated'), id: count, ids }),
   v.object({ type: v.literal('exported'), id: count, bytes: count }),
+  v.object({ type: v.literal('checkpointed'), id: count, committed: count, taken: v.boolean() }),
   v.object({ type: v.literal('failed'), generation: v.nullable(count), update: v.nullable(count), cause: text, fatal: v.boolean() }),
   v.object({ type: v.literal('visibility'), hidden: v.boolean() }),
   v.object({ type: v.literal('leaving') }),

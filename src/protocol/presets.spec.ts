@@ -27,6 +27,8 @@ describe('resolveOptions', () => {
     expect(resolveOptions({ eval_strategy: 'no' })).toMatchObject({ eval_strategy: 'no', eval_steps: null })
     expect(resolveOptions({ lr_scheduler_type: 'constant' })).toMatchObject({ warmup_ratio: 0, warmup_steps: 0 })
     expect(resolveOptions({ warmup_steps: 7 })).toMatchObject({ warmup_steps: 7, warmup_ratio: 0 })
+    expect(resolveOptions({ save_steps: 7 })).toMatchObject({ save_steps: 7, save_strategy: 'steps' })
+    expect(resolveOptions({ save_steps: 7, save_strategy: 'no' })).toMatchObject({ save_strategy: 'no' })
   })
 
   it('refuses a preset that does not exist', () => {

@@ -32,6 +32,7 @@ export const presets: Readonly<Record<PresetName, Preset>> = {
       max_steps: 600,
       lr_scheduler_type: 'cosine',
       logging_steps: 10,
+      save_strategy: 'no',
       eval_strategy: 'steps',
       eval_steps: 100,
       max_eval_samples: 128,
@@ -53,6 +54,7 @@ export const presets: Readonly<Record<PresetName, Preset>> = {
       learning_rate: 3e-3,
       max_steps: 20,
       logging_steps: 5,
+      save_strategy: 'no',
       eval_strategy: 'steps',
       eval_steps: 10,
       max_eval_samples: 32,
@@ -79,6 +81,7 @@ export const presets: Readonly<Record<PresetName, Preset>> = {
       max_steps: 2_000,
       lr_scheduler_type: 'cosine',
       logging_steps: 20,
+      save_strategy: 'no',
       eval_strategy: 'steps',
       eval_steps: 200,
       sample_every: 200,
@@ -96,6 +99,7 @@ export const presets: Readonly<Record<PresetName, Preset>> = {
 const GIVES_WAY: readonly (readonly [set: OptionName, gone: OptionName])[] = [
   ['num_train_epochs', 'max_steps'],
   ['warmup_steps', 'warmup_ratio'],
+  ['save_steps', 'save_strategy'],
 ]
 
 /**

@@ -1,7 +1,7 @@
 import type { UpdatePlan, UpdateReport } from './update-plan.ts'
 
 /** Bumped whenever a message, frame or the meaning of an option changes. */
-export const PROTOCOL_VERSION = 1
+export const PROTOCOL_VERSION = 2
 
 export interface AdapterFacts {
   readonly vendor: string
@@ -28,14 +28,14 @@ export interface Member {
 export type ToRank =
   | { readonly type: 'admitted'; readonly rankName: string }
   | { readonly type: 'refused'; readonly reason: string }
-  /** Options, model config (config.json) and the training tokens, which follow as the blob `corpus`. */
+  /** Options, model config (config.json) and the training tokens, which follow as the blob `corpus`; then what `initial` says. */
   | {
       readonly type: 'prepare'
       readonly run: string
       readonly options: Record<string, unknown>
       readonly config: Record<string, unknown>
       readonly corpus: CorpusFacts
-      readonly initial: 'seed' | 'blob'
+      readonly initial: InitialState
     }
   /** M1: open the links to your ring neighbours, then answer `formed`. */
   | { readonly type: 'form'; readonly generation: number; readonly members: readonly Member[] }
@@ -58,7 +58,19 @@ export type ToRank =
     }
   /** Answered by `exported` and the blob `model` (safetensors). */
   | { readonly type: 'export'; readonly id: number }
+  /**
+   * Answered by `checkpointed` and, when taken, the blobs `checkpoint-model` and `checkpoint-optimizer` (safetensors): the state after
+   * `id` windows, if this rank then has `committed` updates (null: whatever it has).
+   */
+  | { readonly type: 'checkpoint'; readonly generation: number; readonly id: number; readonly committed: number | null }
   | { readonly type: 'finish'; readonly summary: string }
+
+/** Where a run's weights come from: all from the seed; the blob `model`; or a checkpoint, the blobs `model` and `optimizer`. */
+export type InitialState =
+  | { readonly from: 'seed' }
+  | { readonly from: 'weights' }
+  /** `update`: windows done, skipped ones included. */
+  | { readonly from: 'checkpoint'; readonly committed: number; readonly update: number }
 
 export interface CorpusFacts {
   readonly bytes: number
@@ -87,6 +99,7 @@ export type FromRank =
   | { readonly type: 'evaluated'; readonly id: number; readonly lossSum: number; readonly items: number }
   | { readonly type: 'generated'; readonly id: number; readonly ids: readonly number[] }
   | { readonly type: 'exported'; readonly id: number; readonly bytes: number }
+  | { readonly type: 'checkpointed'; readonly id: number; readonly committed: number; readonly taken: boolean }
   /** M7: something failed on this rank. `generation` is null when it was not inside one. */
   | { readonly type: 'failed'; readonly generation: number | null; readonly update: number | null; readonly cause: string; readonly fatal: boolean }
   | { readonly type: 'visibility'; readonly hidden: boolean }

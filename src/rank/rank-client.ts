@@ -7,13 +7,13 @@ import { browserName } from './browser-name.ts'
 import { NeighbourLinks } from './neighbour-links.ts'
 import type { RankPhase, RankView } from './rank-view.ts'
 import { keepAwake } from './wake-lock.ts'
-import { callback, moved, movedBody, openRankWorker, type WorkerHandle } from './worker-bridge.ts'
+import { callback, moved, movedBody, type NamedBlob, openRankWorker, type WorkerHandle } from './worker-bridge.ts'
 
 /** How long a visitor waits for a coordinator before the page says that the room is empty; it goes on waiting. */
 const ROOM_SILENCE_MS = 6_000
 const CONNECT_DEADLINE_MS = 15_000
-/** Largest blob that a coordinator may send: the training tokens. */
-const MAX_BLOB_BYTES = 1 << 30
+/** Largest blob that a coordinator may send: training tokens, weights, or the optimizer's state. */
+const MAX_BLOB_BYTES = 4e9
 
 export interface RankSettings {
   readonly room: string
@@ -91,7 +91,7 @@ class RankClient implements RankView {
     const started = worker.api.start(
       peer,
       profile,
-      callback((message, blob) => this.#fromWorker(message, blob)),
+      callback((message, ...blobs) => this.#fromWorker(message, blobs)),
     )
     const { adapter, selfTest } = await Promise.race([started, died])
     this.#hello = { type: 'hello', protocol: PROTOCOL_VERSION, build, name, browser: browserName(navigator.userAgent), adapter, selfTest }
@@ -149,8 +149,8 @@ class RankClient implements RankView {
       const message = parseToRank(raw)
       if (message) this.#fromCoordinator(message)
     }
-    control.onBlobProgress = (_name, done, total) => {
-      this.progress.value = { label: 'Training data', done, total, unit: 'bytes' }
+    control.onBlobProgress = (name, done, total) => {
+      this.progress.value = { label: name === 'corpus' ? 'Training data' : 'Weights', done, total, unit: 'bytes' }
     }
     control.onBlob = (name, bytes) => void this.#worker?.api.receiveBlob(name, moved(bytes))
     control.onClose = () => this.#lostCoordinator(peer)
@@ -198,6 +198,7 @@ class RankClient implements RankView {
       case 'evaluate':
       case 'generate':
       case 'export':
+      case 'checkpoint':
         break
       default:
         message satisfies never
@@ -205,7 +206,7 @@ class RankClient implements RankView {
     void this.#worker?.api.handle(message)
   }
 
-  #fromWorker(message: FromRank, blob?: { readonly name: string; readonly bytes: Uint8Array }): void {
+  #fromWorker(message: FromRank, blobs: readonly NamedBlob[]): void {
     if (message.type === 'progress') this.progress.value = { label: message.phase, done: message.done, total: message.total, unit: message.unit }
     if (message.type === 'prepared') {
       this.progress.value = null
@@ -213,7 +214,7 @@ class RankClient implements RankView {
     }
     if (message.type === 'report') this.#count(message)
     this.#send(message)
-    if (blob) this.#coordinator?.control.sendBlob(blob.name, blob.bytes).catch(() => {}) // the control connection's own close handler reports it
+    for (const { name, bytes } of blobs) this.#coordinator?.control.sendBlob(name, bytes).catch(() => {}) // the control connection's own close handler reports it
     if (message.type === 'leaving') this.#stop('failed', 'This tab had to leave the room', 'Its graphics device was lost. Reload the page to join again.')
   }
 

@@ -1,14 +1,9 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { prepareRun } from '../coordinator/prepare-run.ts'
 import { Run } from '../coordinator/run.ts'
-import { openTestEngine } from '../engine/testing/test-engine.ts'
-import { parseFromRank, parseToRank } from '../protocol/parse-messages.ts'
 import { resolveOptions } from '../protocol/presets.ts'
-import type { FromRank, Member, ToRank } from '../protocol/room-messages.ts'
 import type { UpdateReport } from '../protocol/update-plan.ts'
-import { loopbackPair } from '../transport/loopback.ts'
-import { RankLoop } from './rank-loop.ts'
-import { type Replica, createReplica } from './replica.ts'
+import { LoopbackRanks } from './testing/loopback-ranks.ts'
 
 const TEXT = Array.from({ length: 400 }, (_, index) => `line ${(index * 37) % 91} of a small text, `).join('')
 const OPTIONS = {
@@ -26,16 +21,15 @@ const OPTIONS = {
   bucket_cap_mb: 0.004,
 }
 
-/** A room in one process: the real coordinator run, real loops and replicas on Dawn, loopback links, messages as JSON. */
+/** A room in one process: the real coordinator run with real ranks. */
 class Room {
   readonly reports: UpdateReport[] = []
   readonly evaluations: number[] = []
-  readonly loops = new Map<string, RankLoop>()
+  readonly ranks = new LoopbackRanks({ receive: (peer, message) => this.run.receive(peer, message), blob: () => {} })
   readonly done: Promise<void>
   failure: string | null = null
   run!: Run
   #end: () => void = () => {}
-  #halves = new Map<string, ReturnType<typeof loopbackPair>>()
 
   constructor() {
     this.done = new Promise((resolve) => {
@@ -52,66 +46,23 @@ class Room {
       generation: () => {},
       evaluated: (_update, lossSum, items) => this.evaluations.push(lossSum / items),
       generated: () => {},
+      checkpointed: () => {},
       event: () => {},
       done: () => this.#end(),
       failed: (cause) => {
         this.failure = cause
         this.#end()
       },
-      exported: () => {},
     })
     this.run.expect(peers.length)
-    for (const peer of peers) this.add(peer, prepared.corpus)
-  }
-
-  add(peer: string, corpus: Uint8Array<ArrayBuffer>): void {
-    const loop = new RankLoop({
-      peer,
-      emit: (message) => this.#emit(peer, message),
-      prepare: async (message, bytes) => this.#prepare(message, bytes),
-    })
-    this.loops.set(peer, loop)
-    this.run.add({
-      peer,
-      name: peer,
-      send: (message) => this.#send(peer, loop, message),
-      sendCorpus: async () => loop.receiveBlob('corpus', corpus.slice()),
-    })
+    for (const peer of peers) {
+      const { send, sendBlob } = this.ranks.add(peer)
+      this.run.add({ peer, name: peer, send, sendCorpus: () => sendBlob('corpus', prepared.corpus) })
+    }
   }
 
   close(): void {
-    for (const loop of this.loops.values()) loop.close('the test is over')
-  }
-
-  async #prepare(message: Extract<ToRank, { type: 'prepare' }>, corpus: Uint8Array<ArrayBuffer>): Promise<Replica> {
-    return createReplica(await openTestEngine('lane'), message, corpus, () => {})
-  }
-
-  #emit(peer: string, message: FromRank): void {
-    const parsed = parseFromRank(JSON.parse(JSON.stringify(message)))
-    if (!parsed) throw new Error(`a rank sent what the door refuses: ${JSON.stringify(message)}`)
-    setTimeout(() => this.run.receive(peer, parsed), 0)
-  }
-
-  #send(peer: string, loop: RankLoop, message: ToRank): void {
-    const parsed = parseToRank(JSON.parse(JSON.stringify(message)))
-    if (!parsed) throw new Error(`the coordinator sent what the door refuses: ${JSON.stringify(message)}`)
-    setTimeout(() => {
-      if (parsed.type === 'form') this.#connect(peer, loop, parsed.generation, parsed.members)
-      loop.handle(parsed)
-    }, 0)
-  }
-
-  #connect(peer: string, loop: RankLoop, generation: number, members: readonly Member[]): void {
-    const mine = members.findIndex((member) => member.peer === peer)
-    const neighbours = new Set([members[(mine + 1) % members.length]?.peer, members[(mine + members.length - 1) % members.length]?.peer])
-    for (const other of neighbours) {
-      if (!other || other === peer) continue
-      const key = `${generation} ${[peer, other].sort().join(' ')}`
-      const pair = this.#halves.get(key) ?? loopbackPair([peer, other])
-      this.#halves.set(key, pair)
-      loop.attachLink(generation, other, peer < other ? pair[0] : pair[1])
-    }
+    this.ranks.close()
   }
 }
 
@@ -164,7 +115,7 @@ describe('a room of ranks in one process', { timeout: TIMEOUT_MS }, () => {
     room = new Room()
     await room.open(['a', 'b', 'c'])
     while (room.reports.length < 2) await new Promise((resolve) => setTimeout(resolve, 1))
-    room.loops.get('b')?.close('its tab was closed')
+    room.ranks.loops.get('b')?.close('its tab was closed')
     room.run.remove('b', 'closed its tab')
     await room.done
     expect(room.failure).toBeNull()

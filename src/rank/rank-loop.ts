@@ -1,17 +1,18 @@
-import { deferred } from '../base/deferred.ts'
+import { type Deferred, deferred } from '../base/deferred.ts'
 import type { Ring } from '../collectives/ring.ts'
 import { createRing } from '../collectives/ring.ts'
 import type { FromRank, Member, ToRank } from '../protocol/room-messages.ts'
 import type { Link } from '../transport/link.ts'
 import { LinkTable } from './link-table.ts'
-import type { Replica } from './replica.ts'
+import type { Replica, RunFiles } from './replica.ts'
+import type { NamedBlob } from './worker-bridge.ts'
 
 /** A collective that makes no progress for so long fails: well above the longest update that a rank may wait for. */
 export interface RankLoopPorts {
-  /** To the coordinator; `blob` follows the message. */
-  emit(message: FromRank, blob?: { readonly name: string; readonly bytes: Uint8Array<ArrayBuffer> }): void
+  /** To the coordinator; the blobs follow the message. */
+  emit(message: FromRank, ...blobs: NamedBlob[]): void
   /** Builds model, optimizer and data for a run; reports its phases. */
-  prepare(message: Extract<ToRank, { type: 'prepare' }>, corpus: Uint8Array<ArrayBuffer>): Promise<Replica>
+  prepare(message: Extract<ToRank, { type: 'prepare' }>, files: RunFiles): Promise<Replica>
   readonly peer: string
 }
 
@@ -29,7 +30,7 @@ export class RankLoop {
   /** Generations below this one are void. */
   #floor = 0
   #waiting: AbortController | null = null
-  #corpus = deferred<Uint8Array<ArrayBuffer>>()
+  readonly #blobs = new Map<string, Deferred<Uint8Array<ArrayBuffer>>>()
   #tail: Promise<void> = Promise.resolve()
   #closed = false
 
@@ -44,7 +45,7 @@ export class RankLoop {
   }
 
   receiveBlob(name: string, bytes: Uint8Array<ArrayBuffer>): void {
-    if (name === 'corpus') this.#corpus.resolve(bytes)
+    this.#blob(name).resolve(bytes)
   }
 
   handle(message: ToRank): void {
@@ -97,6 +98,8 @@ export class RankLoop {
         const bytes = await this.#require().exportModel()
         return this.#ports.emit({ type: 'exported', id: message.id, bytes: bytes.byteLength }, { name: 'model', bytes })
       }
+      case 'checkpoint':
+        return this.#checkpoint(message)
       case 'admitted':
       case 'refused':
       case 'pause':
@@ -111,10 +114,25 @@ export class RankLoop {
   async #prepare(message: Extract<ToRank, { type: 'prepare' }>): Promise<void> {
     this.#replica?.close()
     this.#replica = null
-    const corpus = await this.#corpus.promise
-    this.#corpus = deferred()
-    this.#replica = await this.#ports.prepare(message, corpus)
+    const { from } = message.initial
+    const corpus = await this.#take('corpus')
+    const model = from === 'seed' ? null : await this.#take('model')
+    const optimizer = from === 'checkpoint' ? await this.#take('optimizer') : null
+    this.#replica = await this.#ports.prepare(message, { corpus, model, optimizer })
     this.#ports.emit({ type: 'prepared', run: message.run })
+  }
+
+  #blob(name: string): Deferred<Uint8Array<ArrayBuffer>> {
+    const known = this.#blobs.get(name) ?? deferred<Uint8Array<ArrayBuffer>>()
+    this.#blobs.set(name, known)
+    return known
+  }
+
+  /** Waits for a blob; the next one of its name is another. */
+  async #take(name: string): Promise<Uint8Array<ArrayBuffer>> {
+    const bytes = await this.#blob(name).promise
+    this.#blobs.delete(name)
+    return bytes
   }
 
   async #form(generation: number, members: readonly Member[]): Promise<void> {
@@ -151,6 +169,19 @@ export class RankLoop {
     if (message.generation < this.#floor) return
     const { lossSum, items } = await this.#require().evaluate(message.microBatches)
     this.#ports.emit({ type: 'evaluated', id: message.id, lossSum, items })
+  }
+
+  /** Others wait at the next sum for no longer than the copy takes: the bytes leave while this rank computes on. */
+  async #checkpoint({ generation, id, committed }: Extract<ToRank, { type: 'checkpoint' }>): Promise<void> {
+    const replica = this.#require()
+    if (generation < this.#floor || replica.nextUpdate !== id) return // the plan before it is void, and so is this
+    if (committed !== null && committed !== replica.committed) return this.#ports.emit({ type: 'checkpointed', id, committed: replica.committed, taken: false })
+    const { model, optimizer } = await replica.checkpoint()
+    const blobs = [
+      { name: 'checkpoint-model', bytes: model },
+      { name: 'checkpoint-optimizer', bytes: optimizer },
+    ]
+    this.#ports.emit({ type: 'checkpointed', id, committed: replica.committed, taken: true }, ...blobs)
   }
 
   #require(): Replica {

@@ -10,8 +10,8 @@ test('generated text never comes from the last position of a block, which has no
   const text = 'a small text of some characters, '.repeat(20)
   const { settings, corpus, tokenizer } = await prepareRun(text, resolveOptions({ preset: 'tiny', block_size: BLOCK_SIZE, n_embd: 16, initializer_range: 0.5 }), 1)
   const engine = await openTestEngine('lane')
-  const message = { type: 'prepare', run: 'test', options: settings.options, config: settings.config, corpus: settings.corpus, initial: 'seed' } as const
-  const replica = await createReplica(engine, message, corpus, () => {})
+  const message = { type: 'prepare', run: 'test', options: settings.options, config: settings.config, corpus: settings.corpus, initial: { from: 'seed' } } as const
+  const replica = await createReplica(engine, message, { corpus, model: null, optimizer: null }, () => {})
   const generate = (prompt: Uint32Array) => replica.generate({ type: 'generate', id: 0, prompt: [...prompt], tokens: 12, temperature: 1, topK: 0, seed: 1 })
   const prompt = tokenizer.encode('text of ')
   expect(prompt.length).toBe(BLOCK_SIZE)

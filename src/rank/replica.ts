@@ -3,12 +3,14 @@ import { type Corpus, corpusFromBytes } from '../data/corpus.ts'
 import { makeBatch } from '../data/batch.ts'
 import { globalBatchSize, totalUpdates, updatesPerEpoch } from '../data/sample-order.ts'
 import { writeSafetensors } from '../checkpoint/safetensors.ts'
+import { readWeights } from '../checkpoint/weights.ts'
 import type { Engine } from '../engine/engine.ts'
 import { checkFits } from '../nn/models/gpt2-memory.ts'
 import { gpt2Config } from '../nn/models/gpt2-config.ts'
+import { fromHuggingFaceGpt2 } from '../nn/models/gpt2-files.ts'
 import { initialiseGpt2 } from '../nn/models/gpt2-init.ts'
 import { createGpt2 } from '../nn/models/gpt2.ts'
-import { readTensors } from '../nn/named-tensors.ts'
+import { loadTensors, readTensors } from '../nn/named-tensors.ts'
 import { AdamW } from '../optim/adamw.ts'
 import { GradNorm } from '../optim/grad-norm.ts'
 import { type Schedule, learningRate, warmupSteps } from '../optim/schedule.ts'
@@ -23,6 +25,7 @@ import { type Evaluation, evaluate } from '../train/evaluate.ts'
 import { generate } from '../train/generate.ts'
 import { LossSlots } from '../train/loss-slots.ts'
 import { type Trainee, runUpdate } from '../train/update.ts'
+import { packOptimizer, restoreOptimizer } from './optimizer-file.ts'
 
 type Prepare = Extract<ToRank, { type: 'prepare' }>
 type Generate = Extract<ToRank, { type: 'generate' }>
@@ -35,12 +38,23 @@ export interface Replica {
   update(plan: UpdatePlan, ring: Ring): Promise<UpdateReport>
   evaluate(microBatches: readonly (readonly number[])[]): Promise<Evaluation>
   generate(message: Generate): Promise<number[]>
+  /** Optimizer steps taken. */
+  readonly committed: number
   /** The parameters as a safetensors file. */
   exportModel(): Promise<Uint8Array<ArrayBuffer>>
+  /** The state as two safetensors files, from one moment. */
+  checkpoint(): Promise<{ readonly model: Uint8Array<ArrayBuffer>; readonly optimizer: Uint8Array<ArrayBuffer> }>
   stateHash(): Promise<string>
   /** M4: everyone takes over rank `source`'s parameters, moments and counters. */
   broadcastState(ring: Ring, source: number): Promise<void>
   close(): void
+}
+
+/** What follows `prepare`; `model` and `optimizer` are null where the run does not start from them. */
+export interface RunFiles {
+  readonly corpus: Uint8Array<ArrayBuffer>
+  readonly model: Uint8Array<ArrayBuffer> | null
+  readonly optimizer: Uint8Array<ArrayBuffer> | null
 }
 
 /** Tells how far the set-up is: a phase's name, and so many of so many steps. */
@@ -50,16 +64,17 @@ export type OnProgress = (phase: string, done: number, total: number) => void
  * Builds a run's replica from the coordinator's message and training tokens, and compiles its kernels.
  * @throws a sentence when options, config and data do not fit together, or the model does not fit the adapter.
  */
-export async function createReplica(engine: Engine, message: Prepare, corpusBytes: Uint8Array<ArrayBuffer>, onProgress: OnProgress): Promise<Replica> {
+export async function createReplica(engine: Engine, message: Prepare, files: RunFiles, onProgress: OnProgress): Promise<Replica> {
   const options = parseOptions(message.options)
   const config = gpt2Config(message.config)
   const shape = { batch: options.per_device_train_batch_size, length: options.block_size }
   const problem = checkFits(config, shape, engine.device.limits)
   if (problem) throw new Error(problem)
   onProgress('Setting up the model', 0, 3)
-  const corpus = await corpusFromBytes(corpusBytes, message.corpus, options.block_size)
+  const corpus = await corpusFromBytes(files.corpus, message.corpus, options.block_size)
   const model = createGpt2(engine, config)
-  initialiseGpt2(engine, model.parameters, config, options.seed)
+  if (files.model) loadTensors(engine, model.parameters, fromHuggingFaceGpt2(readWeights(files.model)))
+  else initialiseGpt2(engine, model.parameters, config, options.seed)
   onProgress('Setting up the model', 1, 3)
   const trainee: Trainee = {
     engine,
@@ -77,23 +92,31 @@ export async function createReplica(engine: Engine, message: Prepare, corpusByte
     shape,
     maxGradNorm: options.max_grad_norm,
   }
+  if (files.optimizer) restoreOptimizer(trainee, files.optimizer)
   await compileKernels(trainee)
   onProgress('Setting up the model', 3, 3)
-  return new Gpt2Replica(trainee, options, corpus)
+  const { initial } = message
+  if (initial.from === 'checkpoint') trainee.optimizer.committed = initial.committed
+  return new Gpt2Replica(trainee, options, { corpus, nextUpdate: initial.from === 'checkpoint' ? initial.update : 0 })
 }
 
 class Gpt2Replica implements Replica {
   readonly ringDeadlineMs: number
-  nextUpdate = 0
+  nextUpdate: number
   readonly #trainee: Trainee
   readonly #options: TrainingOptions
   readonly #schedule: Schedule
 
-  constructor(trainee: Trainee, options: TrainingOptions, corpus: Corpus) {
+  constructor(trainee: Trainee, options: TrainingOptions, { corpus, nextUpdate }: { readonly corpus: Corpus; readonly nextUpdate: number }) {
+    this.nextUpdate = nextUpdate
     this.#trainee = trainee
     this.#options = options
     this.#schedule = scheduleOf(options, corpus)
     this.ringDeadlineMs = options.ring_deadline_ms
+  }
+
+  get committed(): number {
+    return this.#trainee.optimizer.committed
   }
 
   async update(plan: UpdatePlan, ring: Ring): Promise<UpdateReport> {
@@ -125,6 +148,11 @@ class Gpt2Replica implements Replica {
     const { engine, model } = this.#trainee
     const tensors = await readTensors(engine, model.parameters)
     return writeSafetensors(new Map([...tensors].map(([name, { shape, values }]) => [name, { dtype: 'F32', shape, data: bytesOf(values) }])))
+  }
+
+  async checkpoint(): Promise<{ readonly model: Uint8Array<ArrayBuffer>; readonly optimizer: Uint8Array<ArrayBuffer> }> {
+    const [model, optimizer] = await Promise.all([this.exportModel(), packOptimizer(this.#trainee)])
+    return { model, optimizer }
   }
 
   stateHash(): Promise<string> {

@@ -4,8 +4,8 @@ import type { AdapterFacts, FromRank, Member, SelfTestResult, ToRank } from '../
 /** What the page asks of the compute Worker; the only door to comlink. Nothing hot passes here: the ring runs in the Worker. */
 export interface RankWorker {
   /**
-   * Opens the GPU and runs the numeric self-test. `emit` carries what the rank says to the coordinator; a blob that
-   * belongs to a message follows it.
+   * Opens the GPU and runs the numeric self-test. `emit` carries what the rank says to the coordinator; blobs that
+   * belong to a message follow it.
    * @throws a sentence when there is no usable adapter.
    */
   start(peer: string, profile: 'auto' | 'lane' | 'shared', emit: EmitToPage): Promise<{ readonly adapter: AdapterFacts; readonly selfTest: SelfTestResult }>
@@ -16,7 +16,12 @@ export interface RankWorker {
   close(cause: string): Promise<void>
 }
 
-export type EmitToPage = (message: FromRank, blob?: { readonly name: string; readonly bytes: Uint8Array<ArrayBuffer> }) => void
+export interface NamedBlob {
+  readonly name: string
+  readonly bytes: Uint8Array<ArrayBuffer>
+}
+
+export type EmitToPage = (message: FromRank, ...blobs: NamedBlob[]) => void
 
 export interface WorkerHandle {
   readonly api: Comlink.Remote<RankWorker>
@@ -53,7 +58,7 @@ export function moved<T extends { readonly buffer: ArrayBuffer }>(bytes: T): T {
 }
 
 /** Moves the bytes inside an argument: comlink looks for transferables only at the arguments themselves. */
-export function movedBlob(name: string, bytes: Uint8Array<ArrayBuffer>): { readonly name: string; readonly bytes: Uint8Array<ArrayBuffer> } {
+export function movedBlob({ name, bytes }: NamedBlob): NamedBlob {
   return Comlink.transfer({ name, bytes }, [bytes.buffer])
 }
 

@@ -7,14 +7,14 @@ import { channelLink } from '../transport/channel-link.ts'
 import { portLink } from '../transport/port-link.ts'
 import { RankLoop } from './rank-loop.ts'
 import { createReplica } from './replica.ts'
-import { type EmitToPage, exposeRankWorker, movedBlob } from './worker-bridge.ts'
+import { type EmitToPage, exposeRankWorker, movedBlob, type NamedBlob } from './worker-bridge.ts'
 
 /** The compute Worker of a rank: owns the GPU, the bulk channels and the loop. */
 let loop: RankLoop | null = null
 let emitToPage: EmitToPage = () => {}
 
-function emit(message: FromRank, blob?: { readonly name: string; readonly bytes: Uint8Array<ArrayBuffer> }): void {
-  emitToPage(message, blob && movedBlob(blob.name, blob.bytes))
+function emit(message: FromRank, ...blobs: NamedBlob[]): void {
+  emitToPage(message, ...blobs.map(movedBlob))
 }
 
 type Profile = 'auto' | 'lane' | 'shared'
@@ -38,9 +38,9 @@ exposeRankWorker({
     loop = new RankLoop({
       peer,
       emit,
-      prepare: async (message: Extract<ToRank, { type: 'prepare' }>, corpus) => {
+      prepare: async (message: Extract<ToRank, { type: 'prepare' }>, files) => {
         const { engine: runEngine } = await openEngine(profile)
-        return createReplica(runEngine, message, corpus, (phase, done, total) => emit({ type: 'progress', phase, done, total, unit: 'items' }))
+        return createReplica(runEngine, message, files, (phase, done, total) => emit({ type: 'progress', phase, done, total, unit: 'items' }))
       },
     })
     return { adapter: opened.facts, selfTest }

@@ -1,4 +1,4 @@
-import { type Server, createServer } from 'node:http'
+import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http'
 import { networkInterfaces } from 'node:os'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -12,6 +12,8 @@ export interface ServeOptions {
   readonly host: string
   /** Folder of the built pages. */
   readonly webRoot: string
+  /** Is asked first; returns whether it answers the request. */
+  readonly handle?: (request: IncomingMessage, response: ServerResponse) => boolean
 }
 
 export interface RunningServer {
@@ -23,9 +25,12 @@ export interface RunningServer {
 }
 
 /** Serves the pages and the broker on one port. @throws a sentence when the port is taken or the pages are not built. */
-export async function startServer({ port, host, webRoot }: ServeOptions): Promise<RunningServer> {
+export async function startServer({ port, host, webRoot, handle = () => false }: ServeOptions): Promise<RunningServer> {
   if (!existsSync(join(webRoot, 'index.html'))) throw new Error(`Cannot serve ${webRoot}: it has no index.html, need a build`)
-  const server = createServer(staticFiles(webRoot))
+  const pages = staticFiles(webRoot)
+  const server = createServer((request, response) => {
+    if (!handle(request, response)) pages(request, response)
+  })
   const broker = await attachBroker(server)
   try {
     await listen(server, port, host)

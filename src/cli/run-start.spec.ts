@@ -1,0 +1,70 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { resolveOptions } from '../protocol/presets.ts'
+import { resumeFrom } from './run-start.ts'
+
+let folder = ''
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'tabring-'))
+})
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+const SAVED = resolveOptions({ preset: 'tiny', n_embd: 16, max_steps: 12, global_batch_size: 8, learning_rate: 0.01 })
+
+function checkpoint(step: number): string {
+  const path = join(folder, `checkpoint-${step}`)
+  mkdirSync(path)
+  const state = {
+    version: 1,
+    committed: 0,
+    update: 0,
+    lr_scheduler: { type: 'linear', total_steps: 12, last_epoch: 0, last_lr: 0 },
+    corpus: { bytes: 2, sha256: 'a'.repeat(64), bytesPerToken: 2, trainTokens: 1, validationTokens: 0 },
+    records: [],
+    evaluations: [],
+  }
+  const files = { 'config.json': {}, 'training_args.json': SAVED, 'training_state.json': state, 'model.safetensors': 0, 'optimizer.safetensors': 0 }
+  for (const [name, content] of Object.entries(files)) writeFileSync(join(path, name), JSON.stringify(content))
+  return path
+}
+
+it('options that are not given are those of the checkpoint; its folder is where the next ones go', () => {
+  const path = checkpoint(9)
+  const { options } = resumeFrom(path, { max_steps: '20' })
+  expect(options).toEqual({ ...SAVED, max_steps: 20, output_dir: folder })
+  expect(resumeFrom(path, { preset: 'tiny', learning_rate: '0.02', output_dir: 'elsewhere' }).options).toEqual({ ...SAVED, learning_rate: 0.02, output_dir: 'elsewhere' })
+  expect(resumeFrom(path, { num_train_epochs: '2' }).options).toMatchObject({ max_steps: -1, num_train_epochs: 2 })
+})
+
+it('true takes the checkpoint of most updates in output_dir', () => {
+  for (const step of [9, 12, 100]) checkpoint(step)
+  mkdirSync(join(folder, 'tmp-checkpoint-200'))
+  expect(resumeFrom('true', { output_dir: folder }).folder).toBe(join(folder, 'checkpoint-100'))
+  expect(() => resumeFrom('true', { output_dir: join(folder, 'checkpoint-9') })).toThrow(
+    `Cannot set resume_from_checkpoint to true: need a folder checkpoint-N in output_dir, which is ${join(folder, 'checkpoint-9')}`,
+  )
+})
+
+it.each([
+  [{ n_embd: '32' }, 'Cannot set n_embd to 32: need 16, with which checkpoint-9 was trained'],
+  [{ n_layer: '3' }, 'Cannot set n_layer to 3: need 2, with which checkpoint-9 was trained'],
+  [{ tokenizer: 'byte' }, 'Cannot set tokenizer to "byte": need char, with which checkpoint-9 was trained'],
+  [{ global_batch_size: '16' }, 'Cannot set global_batch_size to 16: need 8, with which checkpoint-9 was trained'],
+  [{ per_device_train_batch_size: '2' }, 'Cannot set per_device_train_batch_size to 2: need 4, with which checkpoint-9 was trained'],
+  [{ seed: '1' }, 'Cannot set seed to 1: need 42, with which checkpoint-9 was trained'],
+  [{ preset: 'book' }, 'Cannot set n_embd to 64: need 16, with which checkpoint-9 was trained'],
+])('%o contradicts the checkpoint and is refused with both values', (raw, message) => {
+  const path = checkpoint(9)
+  expect(() => resumeFrom(path, raw)).toThrow(message)
+})
+
+it('what is no checkpoint is refused by what is missing or does not read', () => {
+  const path = checkpoint(9)
+  writeFileSync(join(path, 'training_state.json'), '{"version":1,"committed":3}')
+  expect(() => resumeFrom(path, {})).toThrow('Cannot read training_state.json: update is undefined, need')
+  rmSync(join(path, 'optimizer.safetensors'))
+  expect(() => resumeFrom(path, {})).toThrow(`Cannot set resume_from_checkpoint to "${path}": need a checkpoint of Tabring; optimizer.safetensors is missing there`)
+  expect(() => resumeFrom(join(folder, 'none'), {})).toThrow('need the folder of a checkpoint, or true')
+})

@@ -1,0 +1,98 @@
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { basename, dirname, join, resolve } from 'node:path'
+import { RUN_STATE_FILE, type RunState, parseRunState } from '../checkpoint/run-state.ts'
+import { OptionError, type OptionName, type TrainingOptions } from '../protocol/options.ts'
+import { resolveOptions } from '../protocol/presets.ts'
+import { newestCheckpoint } from './checkpoint-folders.ts'
+
+/** A folder that a run starts from, and the options that it then has. */
+export interface RunStart {
+  readonly kind: 'checkpoint'
+  readonly folder: string
+  /** Paths of the files that the page reads. */
+  readonly files: readonly string[]
+  readonly options: TrainingOptions
+  readonly state: RunState
+}
+
+type Raw = Readonly<Record<string, unknown>>
+
+const NEEDED = ['config.json', 'model.safetensors', 'optimizer.safetensors', RUN_STATE_FILE, 'training_args.json'] as const
+const PAGE_FILES = ['config.json', 'model.safetensors', 'tokenizer.json', 'tokenizer_config.json', 'optimizer.safetensors', RUN_STATE_FILE] as const
+
+/** What a run cannot change and still be the same run: the model, the tokens, and which samples an update takes. */
+const FIXED: readonly OptionName[] = [
+  'n_layer',
+  'n_embd',
+  'n_head',
+  'n_inner',
+  'tokenizer',
+  'vocab_size',
+  'block_size',
+  'validation_split_percentage',
+  'train_sampling_strategy',
+  'seed',
+  'global_batch_size',
+  'per_device_train_batch_size',
+]
+
+/**
+ * Reads a checkpoint: `from` is its folder, or `true` for the newest one in output_dir. Options that are not given are the checkpoint's.
+ * @throws OptionError when there is no whole checkpoint, or a given option contradicts it.
+ */
+export function resumeFrom(from: string, raw: Raw): RunStart {
+  const folder = from === 'true' ? newestIn(resolve(outputDir(raw))) : resolve(from)
+  checkFiles(from, folder)
+  const options = mergedOptions(folder, raw)
+  return { kind: 'checkpoint', folder, files: PAGE_FILES.map((name) => join(folder, name)).filter((path) => existsSync(path)), options, state: stateOf(folder) }
+}
+
+function outputDir(raw: Raw): string {
+  return resolveOptions(raw).output_dir
+}
+
+function newestIn(folder: string): string {
+  const newest = newestCheckpoint(folder)
+  if (newest === null) throw new OptionError('resume_from_checkpoint', true, { allowed: `a folder checkpoint-N in output_dir, which is ${folder}` })
+  return newest
+}
+
+function checkFiles(from: string, folder: string): void {
+  if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) throw new OptionError('resume_from_checkpoint', from, { allowed: 'the folder of a checkpoint, or true' })
+  const missing = NEEDED.find((name) => !existsSync(join(folder, name)))
+  if (missing !== undefined) throw new OptionError('resume_from_checkpoint', from, { allowed: `a checkpoint of Tabring; ${missing} is missing there` })
+}
+
+function stateOf(folder: string): RunState {
+  return parseRunState(readJson(folder, RUN_STATE_FILE))
+}
+
+function mergedOptions(folder: string, raw: Raw): TrainingOptions {
+  const saved = savedOptions(folder)
+  const before = resolveOptions(saved)
+  const samePreset = raw['preset'] === undefined || raw['preset'] === before.preset
+  const base: Record<string, unknown> = { ...saved, output_dir: dirname(folder) }
+  // The updates that the checkpoint's run had would win over the epochs that are asked for.
+  if (raw['num_train_epochs'] !== undefined) delete base['max_steps']
+  const wanted = samePreset ? resolveOptions({ ...base, ...raw }) : resolveOptions(raw)
+  for (const name of FIXED) {
+    const given = samePreset ? raw[name] !== undefined : wanted[name] !== null
+    if (!given || wanted[name] === before[name] || (name === 'vocab_size' && before.tokenizer !== 'bpe')) continue
+    throw new OptionError(name, wanted[name], { allowed: `${String(before[name] ?? 'nothing')}, with which ${basename(folder)} was trained` })
+  }
+  return samePreset ? wanted : resolveOptions({ ...base, ...raw })
+}
+
+function savedOptions(folder: string): Raw {
+  const saved = readJson(folder, 'training_args.json')
+  if (typeof saved !== 'object' || saved === null || Array.isArray(saved)) throw new Error(`Cannot read ${join(folder, 'training_args.json')}: it is no JSON object, need one`)
+  return { ...saved }
+}
+
+function readJson(folder: string, name: string): unknown {
+  try {
+    return JSON.parse(readFileSync(join(folder, name), 'utf8'))
+  } catch (cause) {
+    throw new Error(`Cannot read ${join(folder, name)}: ${cause instanceof Error ? cause.message : String(cause)}, need JSON`, { cause })
+  }
+}

@@ -1,0 +1,20 @@
+import { generationConfigJson } from '../checkpoint/gpt2-config.ts'
+import type { ModelParts } from '../checkpoint/hf-folder.ts'
+import { modelCard } from '../checkpoint/model-card.ts'
+import { trainerStateJson } from '../checkpoint/trainer-state.ts'
+import type { TextSource } from './session-view.ts'
+import type { PreparedRun } from './prepare-run.ts'
+import type { PastRun } from './run-history.ts'
+
+/** What a folder of this run's model holds besides the weights. */
+export function runFolder(prepared: PreparedRun, source: TextSource, { records, evaluations }: PastRun, finished: boolean): Omit<ModelParts, 'weights'> {
+  const { options, settings, tokenizer, parameters, itemsPerSample } = prepared
+  return {
+    config: settings.config,
+    generationConfig: generationConfigJson(options),
+    tokenizerFiles: tokenizer.files(options.block_size),
+    trainerState: trainerStateJson({ options, maxSteps: settings.totalUpdates, records, evaluations, itemsPerSample, finished }),
+    trainingArgs: options,
+    modelCard: modelCard({ options, source, vocabSize: tokenizer.vocabSize, parameters, records, evaluations }),
+  }
+}
