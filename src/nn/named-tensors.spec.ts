@@ -3,8 +3,8 @@ import type { Engine } from '../engine/engine.ts'
 import { createParameters, type FlatParameters } from '../engine/parameters.ts'
 import { openTestEngine } from '../engine/testing/test-engine.ts'
 import { gpt2Config } from './models/gpt2-config.ts'
-import { fromHuggingFaceGpt2 } from './models/gpt2-files.ts'
-import { initialiseGpt2 } from './models/gpt2-init.ts'
+import { fromHuggingFace } from './models/from-hugging-face.ts'
+import { initialiseModel } from './models/initialise.ts'
 import { gpt2Parameters } from './models/gpt2.ts'
 import { loadTensors, type NamedTensor, readTensors } from './named-tensors.ts'
 
@@ -67,35 +67,38 @@ test('a missing, an extra and a misshaped tensor are refused with name and numbe
 test('files with a head, without prefix or with masks name the same tensors', () => {
   const wte = { shape: [1, 2], values: Float32Array.of(1, 2) }
   const named = new Map([['transformer.wte.weight', wte]])
+  const config = gpt2Config({ vocab_size: 1, n_positions: 1, n_embd: 2, n_layer: 1, n_head: 1 })
   expect(
-    fromHuggingFaceGpt2(
+    fromHuggingFace(
       new Map([
         ['wte.weight', wte],
         ['h.0.attn.bias', b],
         ['h.0.attn.masked_bias', b],
       ]),
+      config,
     ),
   ).toEqual(named)
   expect(
-    fromHuggingFaceGpt2(
+    fromHuggingFace(
       new Map([
         ['transformer.wte.weight', wte],
         ['lm_head.weight', wte],
       ]),
+      config,
     ),
   ).toEqual(named)
   const untied = new Map([
     ['transformer.wte.weight', wte],
     ['lm_head.weight', { ...wte, values: Float32Array.of(1, 3) }],
   ])
-  expect(() => fromHuggingFaceGpt2(untied)).toThrow('lm_head.weight is not transformer.wte.weight, need a tied head')
+  expect(() => fromHuggingFace(untied, config)).toThrow('lm_head.weight is not transformer.wte.weight, need a tied head')
 })
 
 test('initial weights have the spread of GPT-2, depend on the seed alone, and leave padding zero', async () => {
   const config = gpt2Config({ vocab_size: 50, n_positions: 20, n_embd: 60, n_layer: 2, n_head: 2 })
   const read = async (seed: number) => {
     const gpt2 = createParameters(engine, gpt2Parameters(config))
-    initialiseGpt2(engine, gpt2, config, seed)
+    initialiseModel(engine, gpt2, config, seed)
     return readTensors(engine, gpt2)
   }
   const tensors = await read(7)

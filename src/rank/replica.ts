@@ -5,11 +5,10 @@ import { globalBatchSize, totalUpdates, updatesPerEpoch } from '../data/sample-o
 import { writeSafetensors } from '../checkpoint/safetensors.ts'
 import { readWeights } from '../checkpoint/weights.ts'
 import type { Engine } from '../engine/engine.ts'
-import { checkFits } from '../nn/models/gpt2-memory.ts'
-import { gpt2Config } from '../nn/models/gpt2-config.ts'
-import { fromHuggingFaceGpt2 } from '../nn/models/gpt2-files.ts'
-import { initialiseGpt2 } from '../nn/models/gpt2-init.ts'
-import { createGpt2 } from '../nn/models/gpt2.ts'
+import { createModel, modelConfig } from '../nn/models/families.ts'
+import { fromHuggingFace } from '../nn/models/from-hugging-face.ts'
+import { initialiseModel } from '../nn/models/initialise.ts'
+import { checkFits } from '../nn/models/memory.ts'
 import { loadTensors, readTensors } from '../nn/named-tensors.ts'
 import { AdamW } from '../optim/adamw.ts'
 import { GradNorm } from '../optim/grad-norm.ts'
@@ -66,15 +65,15 @@ export type OnProgress = (phase: string, done: number, total: number) => void
  */
 export async function createReplica(engine: Engine, message: Prepare, files: RunFiles, onProgress: OnProgress): Promise<Replica> {
   const options = parseOptions(message.options)
-  const config = gpt2Config(message.config)
+  const config = modelConfig(message.config)
   const shape = { batch: options.per_device_train_batch_size, length: options.block_size }
   const problem = checkFits(config, shape, engine.device.limits)
   if (problem) throw new Error(problem)
   onProgress('Setting up the model', 0, 3)
   const corpus = await corpusFromBytes(files.corpus, message.corpus, options.block_size)
-  const model = createGpt2(engine, config)
-  if (files.model) loadTensors(engine, model.parameters, fromHuggingFaceGpt2(readWeights(files.model)))
-  else initialiseGpt2(engine, model.parameters, config, options.seed)
+  const model = createModel(engine, config)
+  if (files.model) loadTensors(engine, model.parameters, fromHuggingFace(readWeights(files.model), config))
+  else initialiseModel(engine, model.parameters, config, options.seed)
   onProgress('Setting up the model', 1, 3)
   const trainee: Trainee = {
     engine,
@@ -97,10 +96,10 @@ export async function createReplica(engine: Engine, message: Prepare, files: Run
   onProgress('Setting up the model', 3, 3)
   const { initial } = message
   if (initial.from === 'checkpoint') trainee.optimizer.committed = initial.committed
-  return new Gpt2Replica(trainee, options, { corpus, nextUpdate: initial.from === 'checkpoint' ? initial.update : 0 })
+  return new ModelReplica(trainee, options, { corpus, nextUpdate: initial.from === 'checkpoint' ? initial.update : 0 })
 }
 
-class Gpt2Replica implements Replica {
+class ModelReplica implements Replica {
   readonly ringDeadlineMs: number
   nextUpdate: number
   readonly #trainee: Trainee

@@ -4,7 +4,7 @@ import type { Engine } from '../engine/engine.ts'
 import { openTestEngine } from '../engine/testing/test-engine.ts'
 import { createGpt2 } from '../nn/models/gpt2.ts'
 import { gpt2Config } from '../nn/models/gpt2-config.ts'
-import { initialiseGpt2 } from '../nn/models/gpt2-init.ts'
+import { initialiseModel } from '../nn/models/initialise.ts'
 import { stateHash } from '../optim/state-hash.ts'
 import type { Reducer } from '../parallel/reducer.ts'
 import { loopbackReducers } from '../parallel/testing/loopback-reducers.ts'
@@ -38,7 +38,7 @@ function itemsOf(sample: number): number {
 
 function createTrainee(engine: Engine): Trainee {
   const model = createGpt2(engine, CONFIG)
-  initialiseGpt2(engine, model.parameters, CONFIG, 5)
+  initialiseModel(engine, model.parameters, CONFIG, 5)
   return traineeOf(model, SHAPE, rowsOf)
 }
 

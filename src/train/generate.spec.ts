@@ -10,7 +10,7 @@ import { goldenBatch, goldenModel, goldenTensors, microBatchOf } from './testing
 import { traineeOf } from './testing/trainee.ts'
 import { runUpdate } from './update.ts'
 
-const golden = goldenBatch()
+const golden = goldenBatch('gpt2')
 const length = golden.input_ids[0]?.length ?? 0
 const OPTIONS = { temperature: 1, topK: 5, length, window: length, seed: 3 }
 
@@ -19,12 +19,12 @@ describe('with the golden model', () => {
   let model: CausalModel
   beforeAll(async () => {
     engine = await openTestEngine('lane')
-    model = goldenModel(engine)
+    model = goldenModel(engine, 'gpt2')
   })
   afterAll(() => engine.close())
 
   test("the greedy token after a prompt is the likeliest of transformers' logits, whatever stands behind it in the window", async () => {
-    const logits = goldenTensors('logits').get('logits')?.values ?? new Float32Array(0)
+    const logits = goldenTensors('gpt2', 'logits').get('logits')?.values ?? new Float32Array(0)
     const { vocabSize } = model
     for (const position of [0, 5, length - 1]) {
       const row = logits.subarray(position * vocabSize, (position + 1) * vocabSize)

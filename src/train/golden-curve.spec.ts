@@ -3,14 +3,16 @@ import type { Engine } from '../engine/engine.ts'
 import { openTestEngine } from '../engine/testing/test-engine.ts'
 import { learningRate } from '../optim/schedule.ts'
 import { loopbackReducers } from '../parallel/testing/loopback-reducers.ts'
-import { goldenCurve, goldenModel, microBatchOf } from './testing/golden.ts'
+import { GOLDEN_FAMILIES, goldenCurve, goldenModel, microBatchOf } from './testing/golden.ts'
 import { traineeOf } from './testing/trainee.ts'
 import { runUpdate } from './update.ts'
 
-const curve = goldenCurve()
 const SHAPE = { batch: 4, length: 14 }
 
-describe.each(['lane', 'shared'] as const)('training GPT-2 on the %s profile', (profile) => {
+const cases = GOLDEN_FAMILIES.flatMap((family) => (['lane', 'shared'] as const).map((profile) => [family, profile] as const))
+
+describe.each(cases)('training %s on the %s profile', (family, profile) => {
+  const curve = goldenCurve(family)
   let engine: Engine
   beforeAll(async () => {
     engine = await openTestEngine(profile)
@@ -24,7 +26,7 @@ describe.each(['lane', 'shared'] as const)('training GPT-2 on the %s profile', (
     test(`gives all 20 losses, norms and rates of torch's ${name}`, async () => {
       const [reducer] = loopbackReducers(1)
       if (!reducer) throw new Error('no reducer')
-      const trainee = traineeOf(goldenModel(engine), SHAPE, ([index]) => microBatchOf(curve.batches[index ?? 0] ?? { input_ids: [], labels: [] }), { weightDecay })
+      const trainee = traineeOf(goldenModel(engine, family), SHAPE, ([index]) => microBatchOf(curve.batches[index ?? 0] ?? { input_ids: [], labels: [] }), { weightDecay })
       const schedule = { kind, peak: 2e-3, warmupSteps: 3, totalSteps: 20 }
       for (const [update, expected] of curve[name].entries()) {
         const rate = learningRate(schedule, trainee.optimizer.committed)

@@ -3,7 +3,7 @@ import type { Engine, EngineCounts } from '../engine/engine.ts'
 import { openTestEngine } from '../engine/testing/test-engine.ts'
 import { createGpt2 } from '../nn/models/gpt2.ts'
 import { gpt2Config } from '../nn/models/gpt2-config.ts'
-import { initialiseGpt2 } from '../nn/models/gpt2-init.ts'
+import { initialiseModel } from '../nn/models/initialise.ts'
 import { type LoopbackReducer, loopbackReducers } from '../parallel/testing/loopback-reducers.ts'
 import { traineeOf } from './testing/trainee.ts'
 import { type Trainee, runUpdate } from './update.ts'
@@ -27,7 +27,7 @@ async function update(trainee: Trainee, reducer: LoopbackReducer, number: number
 
 function tinyTrainee(engine: Engine): Trainee {
   const model = createGpt2(engine, CONFIG)
-  initialiseGpt2(engine, model.parameters, CONFIG, 1)
+  initialiseModel(engine, model.parameters, CONFIG, 1)
   return traineeOf(model, SHAPE, (samples) => {
     const ids = Uint32Array.from({ length: 16 }, (_, index) => (index * index + (samples[0] ?? 0) * 7) % 20)
     return { ids, labels: Int32Array.from(ids) }

@@ -2,28 +2,34 @@ import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { layOutParameters } from '../../engine/parameters.ts'
 import { gpt2Config } from './gpt2-config.ts'
-import { checkFits, predictMemory } from './gpt2-memory.ts'
+import { checkFits, predictMemory } from './memory.ts'
 import { gpt2Parameters } from './gpt2.ts'
 
 const json = JSON.parse(readFileSync('e2e/fixtures/golden/gpt2/config.json', 'utf8'))
 
 test('a Hugging Face config is read, and its absent inner width is four times the width', () => {
   expect(gpt2Config(json)).toEqual({
+    kind: 'gpt2',
     vocabSize: 80,
     positions: 64,
     width: 32,
     layers: 2,
     heads: 4,
+    kvHeads: 4,
+    headDim: 8,
     innerWidth: 128,
     epsilon: 1e-5,
+    activation: 'gelu-tanh',
+    attentionScales: [8 ** -0.5, 8 ** -0.5],
     initializerRange: 0.02,
   })
 })
 
 for (const [key, value, need] of [
   ['resid_pdrop', 0.1, 'Cannot use this GPT-2 config: resid_pdrop is 0.1, need 0'],
-  ['activation_function', 'relu', 'Cannot use this GPT-2 config: activation_function is "relu", need "gelu_new" or "gelu_pytorch_tanh"'],
-  ['scale_attn_by_inverse_layer_idx', true, 'Cannot use this GPT-2 config: scale_attn_by_inverse_layer_idx is true, need false'],
+  ['activation_function', 'relu', 'Cannot use this GPT-2 config: activation_function is "relu", need "gelu" or "gelu_new" or "gelu_fast" or "gelu_pytorch_tanh"'],
+  ['add_cross_attention', true, 'Cannot use this GPT-2 config: add_cross_attention is true, need false'],
+  ['n_inner', 0.5, 'Cannot use this GPT-2 config: n_inner is 0.5, need a whole number from 1'],
   ['tie_word_embeddings', false, 'Cannot use this GPT-2 config: tie_word_embeddings is false, need true'],
   ['model_type', 'llama', 'Cannot use this GPT-2 config: model_type is "llama", need "gpt2"'],
   ['n_layer', 0, 'Cannot use this GPT-2 config: n_layer is 0, need a whole number from 1'],
@@ -35,6 +41,12 @@ for (const [key, value, need] of [
     expect(() => gpt2Config({ ...json, [key]: value })).toThrow(need)
   })
 }
+
+test('the switches of attention, activation and inner width are read', () => {
+  const scaled = gpt2Config({ ...json, scale_attn_by_inverse_layer_idx: true, reorder_and_upcast_attn: true, n_inner: 72, activation_function: 'gelu' })
+  expect(scaled).toMatchObject({ attentionScales: [8 ** -0.5, 8 ** -0.5 / 2], innerWidth: 72, activation: 'gelu' })
+  expect(gpt2Config({ ...json, scale_attn_weights: false }).attentionScales).toEqual([1, 1])
+})
 
 test('the parameters are those of a Hugging Face file, embeddings first', () => {
   const specs = gpt2Parameters(gpt2Config(json))

@@ -15,6 +15,8 @@ interface Layer {
 }
 
 interface Block {
+  /** What attention scores are multiplied by. */
+  readonly scale: number
   readonly norm1: Layer
   readonly qkv: Layer
   readonly attentionOut: Layer
@@ -26,17 +28,16 @@ interface Block {
 /** GPT-2 (Radford et al. 2019) with Hugging Face's names and layouts: Conv1D weights are [in, out], the head is wte. */
 export function createGpt2(engine: Engine, config: Gpt2Config): CausalModel {
   const parameters = createParameters(engine, gpt2Parameters(config))
-  const { wte, wpe, blocks, finalNorm } = bind(parameters, config.layers)
-  const { epsilon, heads } = config
-  const headDim = config.width / heads
+  const { wte, wpe, blocks, finalNorm } = bind(parameters, config.attentionScales)
+  const { epsilon, heads, headDim, activation } = config
   const layout = 'in-out'
 
   function block(x: Tensor, at: Block, { batch, length }: TokenBatch): Tensor {
     const qkv = linear(layerNorm(x, at.norm1.weight, at.norm1.bias, { epsilon }), at.qkv.weight, at.qkv.bias, { layout })
-    const mixed = attention(qkv, { batch, length, heads, kvHeads: heads, headDim, scale: 1 / Math.sqrt(headDim) })
+    const mixed = attention(qkv, { batch, length, heads, kvHeads: heads, headDim, scale: at.scale })
     const middle = linear(mixed, at.attentionOut.weight, at.attentionOut.bias, { layout, residual: x })
     const normed = layerNorm(middle, at.norm2.weight, at.norm2.bias, { epsilon })
-    const inner = linear(normed, at.mlpIn.weight, at.mlpIn.bias, { layout, activation: 'gelu-tanh' })
+    const inner = linear(normed, at.mlpIn.weight, at.mlpIn.bias, { layout, activation })
     return linear(inner, at.mlpOut.weight, at.mlpOut.bias, { layout, residual: middle })
   }
 
@@ -81,16 +82,17 @@ export function gpt2Parameters({ vocabSize, positions, width, innerWidth, layers
   return specs
 }
 
-function bind({ byName }: FlatParameters, layers: number): { wte: Parameter; wpe: Parameter; blocks: Block[]; finalNorm: Layer } {
+function bind({ byName }: FlatParameters, scales: readonly number[]): { wte: Parameter; wpe: Parameter; blocks: Block[]; finalNorm: Layer } {
   const parameter = (name: string): Parameter => {
     const found = byName.get(name)
     if (!found) throw new Error(`Cannot build GPT-2: parameter ${name} is missing`)
     return found
   }
   const layer = (name: string): Layer => ({ weight: parameter(`${name}.weight`), bias: parameter(`${name}.bias`) })
-  const blocks = Array.from({ length: layers }, (_, index): Block => {
+  const blocks = scales.map((scale, index): Block => {
     const at = `transformer.h.${index}`
     return {
+      scale,
       norm1: layer(`${at}.ln_1`),
       qkv: layer(`${at}.attn.c_attn`),
       attentionOut: layer(`${at}.attn.c_proj`),

@@ -2,12 +2,15 @@ import { readFileSync } from 'node:fs'
 import type { Engine } from '../../engine/engine.ts'
 import type { NamedTensor } from '../../nn/named-tensors.ts'
 import { loadTensors } from '../../nn/named-tensors.ts'
-import { createGpt2 } from '../../nn/models/gpt2.ts'
-import { gpt2Config } from '../../nn/models/gpt2-config.ts'
+import { createModel, modelConfig } from '../../nn/models/families.ts'
+import { fromHuggingFace } from '../../nn/models/from-hugging-face.ts'
 import type { MicroBatch } from '../batch-source.ts'
 
-/** Test-only: the model, batch and curves that torch and transformers computed. */
-const FOLDER = 'e2e/fixtures/golden/gpt2'
+/** Test-only: the models, batches and curves that torch and transformers computed. */
+const FOLDER = 'e2e/fixtures/golden'
+
+export const GOLDEN_FAMILIES = ['gpt2', 'llama', 'gpt_neox', 'stablelm', 'qwen3'] as const
+export type GoldenFamily = (typeof GOLDEN_FAMILIES)[number]
 
 export interface GoldenRows {
   readonly input_ids: readonly (readonly number[])[]
@@ -35,23 +38,28 @@ export interface GoldenCurve {
   readonly cosine_wd0: readonly GoldenStep[]
 }
 
-export function goldenBatch(): GoldenBatch {
-  return JSON.parse(readFileSync(`${FOLDER}/batch.json`, 'utf8'))
+export function goldenBatch(family: GoldenFamily): GoldenBatch {
+  return JSON.parse(readFileSync(`${FOLDER}/${family}/batch.json`, 'utf8'))
 }
 
-export function goldenCurve(): GoldenCurve {
-  return JSON.parse(readFileSync(`${FOLDER}/curve.json`, 'utf8'))
+export function goldenCurve(family: GoldenFamily): GoldenCurve {
+  return JSON.parse(readFileSync(`${FOLDER}/${family}/curve.json`, 'utf8'))
 }
 
-export function goldenModel(engine: Engine) {
-  const model = createGpt2(engine, gpt2Config(JSON.parse(readFileSync(`${FOLDER}/config.json`, 'utf8'))))
-  loadTensors(engine, model.parameters, goldenTensors('model'))
+export function goldenConfig(family: GoldenFamily): Record<string, unknown> {
+  return JSON.parse(readFileSync(`${FOLDER}/${family}/config.json`, 'utf8'))
+}
+
+export function goldenModel(engine: Engine, family: GoldenFamily) {
+  const config = modelConfig(goldenConfig(family))
+  const model = createModel(engine, config)
+  loadTensors(engine, model.parameters, fromHuggingFace(goldenTensors(family, 'model'), config))
   return model
 }
 
 /** The F32 tensors of a safetensors file: an u64 header length, a JSON header, the data. */
-export function goldenTensors(name: 'model' | 'grads' | 'logits'): Map<string, NamedTensor> {
-  const file = readFileSync(`${FOLDER}/${name}.safetensors`)
+export function goldenTensors(family: GoldenFamily, name: 'model' | 'grads' | 'logits'): Map<string, NamedTensor> {
+  const file = readFileSync(`${FOLDER}/${family}/${name}.safetensors`)
   const start = 8 + Number(file.readBigUInt64LE(0))
   const header: Record<string, { shape: number[]; data_offsets: [number, number] }> = JSON.parse(file.toString('utf8', 8, start))
   const entries = Object.entries(header).filter(([key]) => key !== '__metadata__')

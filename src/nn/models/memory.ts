@@ -1,6 +1,5 @@
 import { layOutParameters } from '../../engine/parameters.ts'
-import type { Gpt2Config } from './gpt2-config.ts'
-import { gpt2Parameters } from './gpt2.ts'
+import { type ModelConfig, modelParameters } from './families.ts'
 
 export interface BatchShape {
   /** Rows of a micro-batch. */
@@ -26,30 +25,33 @@ export interface AdapterLimits {
 }
 
 /** An estimate from shapes: buffers are rounded up to 256 bytes and shared by size, which it leaves out. */
-export function predictMemory(config: Gpt2Config, { batch, length }: BatchShape): MemoryPrediction {
-  const parameters = layOutParameters(gpt2Parameters(config)).elements * 4
+export function predictMemory(config: ModelConfig, { batch, length }: BatchShape): MemoryPrediction {
+  const parameters = layOutParameters(modelParameters(config)).elements * 4
   const rows = batch * length
-  const { width, innerWidth, heads, layers, vocabSize } = config
-  // Two norms, two residual sums, qkv, the mixed heads; the MLP keeps its hidden layer before and after the activation.
-  const perLayer = 8 * width + 2 * innerWidth + heads + 4
-  const inFlight = 4 * width + 2 * innerWidth
+  const { width, heads, layers, vocabSize } = config
+  const [qkv, mixed] = [qkvWidth(config), heads * config.headDim]
+  const hidden = hiddenCopies(config) * config.innerWidth
+  // Two norms and two residual sums; queries, keys and values, again where they are rotated; the mixed heads; the MLP's hidden layer.
+  const perLayer = 4 * width + (config.kind === 'gpt2' ? 1 : 2) * qkv + mixed + hidden + heads + 4
+  const inFlight = qkv + mixed + hidden
   const activations = rows * (layers * perLayer + 2 * width + inFlight) * 4
   const logits = rows * vocabSize * 4
   return { parameters, gradients: parameters, moments: 2 * parameters, activations, logits, total: 4 * parameters + activations + logits }
 }
 
 /** Null when the model fits the adapter; else a sentence with the numbers. */
-export function checkFits(config: Gpt2Config, { batch, length }: BatchShape, limits: AdapterLimits): string | null {
+export function checkFits(config: ModelConfig, { batch, length }: BatchShape, limits: AdapterLimits): string | null {
   const { vocabSize, width, innerWidth, positions } = config
+  const qkv = qkvWidth(config)
   if (length > positions) return `Cannot train on ${length} tokens a row: the model has ${positions} positions`
   const rows = batch * length
   const bound: readonly (readonly [string, number])[] = [
     [`the token embedding (${vocabSize} x ${width})`, vocabSize * width],
     [`the logits of a micro-batch (${rows} x ${vocabSize})`, rows * vocabSize],
     [`the hidden layer of a micro-batch (${rows} x ${innerWidth})`, rows * innerWidth],
-    [`the queries, keys and values of a micro-batch (${rows} x ${3 * width})`, rows * 3 * width],
+    [`the queries, keys and values of a micro-batch (${rows} x ${qkv})`, rows * qkv],
     [`an MLP weight (${width} x ${innerWidth})`, width * innerWidth],
-    [`an attention weight (${width} x ${3 * width})`, 3 * width * width],
+    [`an attention weight (${width} x ${qkv})`, width * qkv],
   ]
   const worst = bound.reduce((most, one) => (one[1] > most[1] ? one : most))
   if (worst[1] * 4 > limits.maxStorageBufferBindingSize) {
@@ -58,4 +60,13 @@ export function checkFits(config: Gpt2Config, { batch, length }: BatchShape, lim
   const { parameters } = predictMemory(config, { batch, length })
   if (parameters > limits.maxBufferSize) return `Cannot fit the parameters: ${parameters} bytes, this adapter allows buffers of at most ${limits.maxBufferSize}`
   return null
+}
+
+function qkvWidth({ heads, kvHeads, headDim }: ModelConfig): number {
+  return (heads + 2 * kvHeads) * headDim
+}
+
+/** Before and after the activation, and what a gated MLP multiplies it by. */
+function hiddenCopies(config: ModelConfig): number {
+  return config.kind === 'decoder' && config.mlp.kind === 'gated' ? 3 : 2
 }
