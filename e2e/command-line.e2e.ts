@@ -157,6 +157,47 @@ test('train: a resume that contradicts the checkpoint is refused with both value
   expect(existsSync(join(folder, 'none'))).toBe(false)
 })
 
+test('train: starts from the weights of a Hugging Face folder, and refuses one that is broken', async () => {
+  const golden = 'e2e/fixtures/golden/gpt2'
+  const text = join(folder, 'letters.txt')
+  writeFileSync(text, 'the quick brown fox jumps over the lazy dog. '.repeat(200))
+  const options = [
+    '--preset',
+    'tiny',
+    '--block_size',
+    '32',
+    '--train_file',
+    text,
+    '--max_steps',
+    '2',
+    '--eval_strategy',
+    'no',
+    '--sample_every',
+    '0',
+    '--ranks',
+    '2',
+    '--logging_steps',
+    '1',
+  ]
+  const tuned = join(folder, 'tuned')
+  const still = tabring('train', '--model', golden, ...options, '--learning_rate', '0', '--output_dir', tuned)
+  expect(await still.exitCode).toBe(0)
+  const tensors = (path: string) => readModelFolder(['config.json', 'model.safetensors'].map((name) => ({ name, bytes: new Uint8Array(readFileSync(join(path, name))) }))).tensors
+  expect(tensors(tuned)).toEqual(tensors(golden))
+  const wrong = tabring('train', '--model', golden, ...options, '--n_layer', '3', '--output_dir', join(folder, 'none'))
+  expect(await wrong.exitCode).toBe(2)
+  expect(lastLine(wrong)).toBe(`Cannot set n_layer to "3": need 2, as in config.json of ${golden}`)
+  const broken = join(folder, 'broken')
+  cpSync(golden, broken, { recursive: true })
+  const weights = readFileSync(join(broken, 'model.safetensors'))
+  weights.writeUInt32LE(0x7fc00000, weights.length - 4)
+  writeFileSync(join(broken, 'model.safetensors'), weights)
+  const refused = tabring('train', '--model', broken, ...options, '--output_dir', join(folder, 'none'))
+  expect(await refused.exitCode).toBe(1)
+  expect(lastLine(refused)).toMatch(/ failed: Cannot load tensor transformer\.[\w.]+: number \d+ of \d+ is NaN, need finite numbers$/)
+  expect(existsSync(join(folder, 'none'))).toBe(false)
+})
+
 test('train: Ctrl-C finishes the planned updates and saves what was learned', async () => {
   const model = join(folder, 'stopped')
   const command = tabring(...ENDLESS, '--output_dir', model)

@@ -35,6 +35,7 @@ const run = { options, maxSteps: 20, records: [record(1), record(2)], evaluation
 const tokenizerFiles = { 'tokenizer.json': { model: { type: 'BPE' } }, 'tokenizer_config.json': { model_max_length: 32 } }
 const facts = {
   options,
+  startedFrom: 'seed' as const,
   source: { name: 'my|book.txt', characters: 123_456 },
   vocabSize: 84,
   parameters: 29_000,
@@ -154,6 +155,8 @@ describe('modelCard', () => {
     expect(card).toContain('my\\|book.txt, 123,456 characters; the last 5 % held out')
     expect(card).toContain('| Training | 2 updates (0.5 epochs) on up to 2 ranks |')
     expect(card).toContain('| Training loss | 2 nats per character in the last update |\n| Validation loss | 2.25 nats per character after update 2 |\n')
+    expect(card).toContain('Trained from random weights in browser tabs')
+    expect(modelCard({ ...facts, startedFrom: 'checkpoint' })).toContain('Trained in browser tabs')
     expect(card).toContain('AutoModelForCausalLM.from_pretrained')
   })
 

@@ -1,9 +1,11 @@
 import { formatGeneral } from '../protocol/format-general.ts'
 import type { TrainingOptions } from '../protocol/options.ts'
+import type { InitialState } from '../protocol/room-messages.ts'
 import type { EvaluationRecord, StepRecord } from '../protocol/step-record.ts'
 
 export interface ModelCardFacts {
   readonly options: TrainingOptions
+  readonly startedFrom: InitialState['from']
   readonly source: { readonly name: string; readonly characters: number }
   readonly vocabSize: number
   readonly parameters: number
@@ -12,6 +14,9 @@ export interface ModelCardFacts {
 }
 
 const TOKENS: Readonly<Record<TrainingOptions['tokenizer'], string>> = { byte: 'bytes', char: 'characters', bpe: 'byte-level BPE tokens' }
+
+/** A checkpoint does not tell how its run began. */
+const ORIGINS: Readonly<Record<InitialState['from'], string>> = { seed: 'from random weights ', weights: 'from the weights of another model ', checkpoint: '' }
 
 /** README.md of an exported model: data, steps, losses, and how to load it. */
 export function modelCard(facts: ModelCardFacts): string {
@@ -26,7 +31,7 @@ tags:
 
 # A GPT-2 trained on ${plain(source.name)}
 
-Trained from random weights in browser tabs with Tabring.
+Trained ${ORIGINS[facts.startedFrom]}in browser tabs with Tabring.
 
 | | |
 |---|---|

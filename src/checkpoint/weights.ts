@@ -18,3 +18,13 @@ export function readWeights(file: Uint8Array): Map<string, FloatTensor> {
   }
   return tensors
 }
+
+/** Numbers of a model's file: the head that a config ties to the embedding counts once, wherever a file has it. */
+export function countWeights(file: Uint8Array, config: Readonly<Record<string, unknown>>): number {
+  const tied = config['tie_word_embeddings'] !== false
+  let count = 0
+  for (const [name, { shape }] of readSafetensors(file).tensors) {
+    if (!(tied && name === 'lm_head.weight')) count += shape.reduce((product, length) => product * length, 1)
+  }
+  return count
+}

@@ -7,7 +7,7 @@ export interface IncomingCheckpoint {
   /** `checkpoint-N` */
   readonly name: string
   readonly files: readonly { readonly name: string; readonly bytes: number }[]
-  readonly content: AsyncIterable<Uint8Array>
+  readonly content: AsyncIterator<Uint8Array>
 }
 
 const FOLDER = /^checkpoint-(\d+)$/
@@ -56,14 +56,13 @@ export function newestCheckpoint(outputDir: string): string | null {
 }
 
 async function writeFiles(folder: string, { files, content }: IncomingCheckpoint): Promise<void> {
-  const chunks = content[Symbol.asyncIterator]()
   let rest: Uint8Array = new Uint8Array(0)
   for (const { name, bytes } of files) {
     const file = await open(join(folder, name), 'wx')
     try {
       let left = bytes
       while (left > 0) {
-        if (rest.length === 0) rest = await nextChunk(chunks, name, left)
+        if (rest.length === 0) rest = await nextChunk(content, name, left)
         const part = rest.subarray(0, left)
         await file.writeFile(part)
         left -= part.length
@@ -74,7 +73,7 @@ async function writeFiles(folder: string, { files, content }: IncomingCheckpoint
       await file.close()
     }
   }
-  if (rest.length > 0 || !(await chunks.next()).done) throw new Error('more bytes came than its files have')
+  if (rest.length > 0 || !(await content.next()).done) throw new Error('more bytes came than its files have')
 }
 
 async function nextChunk(chunks: AsyncIterator<Uint8Array>, name: string, left: number): Promise<Uint8Array> {

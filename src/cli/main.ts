@@ -1,7 +1,8 @@
 import { Command, CommanderError, Option } from 'commander'
 import { type OptionField, type OptionGroup, OptionError, optionFields } from '../protocol/options.ts'
 import { resolveOptions } from '../protocol/presets.ts'
-import { resumeFrom } from './run-start.ts'
+import { modelStart } from './model-start.ts'
+import { type RawOptions, resumeFrom, type RunStart } from './run-start.ts'
 import { serve } from './serve-command.ts'
 import { train } from './train-command.ts'
 
@@ -25,6 +26,7 @@ interface TrainFlags {
   readonly ranks: string
   readonly compute_here: string
   readonly train_file?: string
+  readonly model?: string
   readonly resume_from_checkpoint?: string
   readonly overwrite_output_dir?: boolean
 }
@@ -86,6 +88,7 @@ function trainCommand(root: Command): Command {
     .option('--ranks <number>', 'tabs that train', '2')
     .addOption(new Option('--compute_here [value]', "whether the coordinator's tab is one of them").preset('true').default('true'))
     .option('--train_file <path>', 'text to train on instead of the bundled book')
+    .option('--model <folder>', 'Hugging Face folder whose weights training starts from, instead of random ones')
     .addOption(new Option('--resume_from_checkpoint [folder]', 'checkpoint to go on from; without a folder, the newest in output_dir').preset('true'))
     .option('--overwrite_output_dir', 'write into output_dir although it holds something')
     .allowUnknownOption()
@@ -93,8 +96,8 @@ function trainCommand(root: Command): Command {
   for (const field of optionFields) command.addOption(commandOption(field))
   return command.action(async (all: TrainFlags & Record<string, unknown>) => {
     refuseRest(command.args)
-    const { ranks, compute_here, train_file, overwrite_output_dir, resume_from_checkpoint: resume, ...raw } = all
-    const start = resume === undefined || resume === 'false' ? null : resumeFrom(resume, raw)
+    const { ranks, compute_here, train_file, overwrite_output_dir, resume_from_checkpoint: resume, model, ...raw } = all
+    const start = startFrom({ resume: resume === 'false' ? undefined : resume, model }, raw)
     await train({
       ranks: wholeNumber('ranks', ranks, 1, 64),
       computeHere: yesOrNo('compute_here', compute_here),
@@ -104,6 +107,12 @@ function trainCommand(root: Command): Command {
       start,
     })
   })
+}
+
+function startFrom({ resume, model }: { readonly resume: string | undefined; readonly model: string | undefined }, raw: RawOptions): RunStart | null {
+  if (resume !== undefined && model !== undefined) throw new OptionError('model', model, { allowed: 'none, because a checkpoint brings its model' })
+  if (resume !== undefined) return resumeFrom(resume, raw)
+  return model === undefined ? null : modelStart(model, raw)
 }
 
 /** What is no option of the command is refused by the schema, which knows the nearest name. */

@@ -48,5 +48,6 @@ it('names that leave the folder and folders that cannot be written are told to t
   await expect(keep('checkpoint-1', [{ ...one, name: '../config.json' }])).rejects.toThrow("../config.json is no name of a checkpoint's file")
   await expect(keep('other', [one])).rejects.toThrow("other is no name of a checkpoint's file")
   writeFileSync(join(folder, 'out'), 'a file')
+  await expect(keep('checkpoint-1', [{ ...one, bytes: new Uint8Array(30_000_000) }])).rejects.toThrow('EEXIST')
   await expect(keep('checkpoint-1', [one])).rejects.toThrow('EEXIST')
 })

@@ -47,13 +47,19 @@ export class PageFiles {
     })
     const wrong = files.find((file) => !FILE_NAME.test(file.name) || !Number.isSafeInteger(file.bytes) || file.bytes < 0)
     if (!isCheckpointName(name) || wrong) return refuse(response, 400, `${wrong?.name ?? name} is no name of a checkpoint's file`)
-    await this.#keep({ name, files, content: request })
+    const content: AsyncIterator<Uint8Array> = request[Symbol.asyncIterator]()
+    try {
+      await this.#keep({ name, files, content })
+    } catch (cause) {
+      // A page that is still sending would see a broken connection instead of the sentence.
+      while (!(await content.next()).done);
+      throw cause
+    }
     response.end()
   }
 }
 
 function refuse(response: ServerResponse, status: number, sentence: string): void {
   if (response.headersSent) return void response.destroy()
-  // What else the page sends is not read: the connection ends with the answer.
-  response.writeHead(status, { 'Content-Type': 'text/plain; charset=utf-8', Connection: 'close' }).end(sentence)
+  response.writeHead(status, { 'Content-Type': 'text/plain; charset=utf-8' }).end(sentence)
 }

@@ -7,15 +7,16 @@ import { newestCheckpoint } from './checkpoint-folders.ts'
 
 /** A folder that a run starts from, and the options that it then has. */
 export interface RunStart {
-  readonly kind: 'checkpoint'
+  readonly kind: 'weights' | 'checkpoint'
   readonly folder: string
   /** Paths of the files that the page reads. */
   readonly files: readonly string[]
   readonly options: TrainingOptions
-  readonly state: RunState
+  /** Of a checkpoint. */
+  readonly state: RunState | null
 }
 
-type Raw = Readonly<Record<string, unknown>>
+export type RawOptions = Readonly<Record<string, unknown>>
 
 const NEEDED = ['config.json', 'model.safetensors', 'optimizer.safetensors', RUN_STATE_FILE, 'training_args.json'] as const
 const PAGE_FILES = ['config.json', 'model.safetensors', 'tokenizer.json', 'tokenizer_config.json', 'optimizer.safetensors', RUN_STATE_FILE] as const
@@ -40,14 +41,19 @@ const FIXED: readonly OptionName[] = [
  * Reads a checkpoint: `from` is its folder, or `true` for the newest one in output_dir. Options that are not given are the checkpoint's.
  * @throws OptionError when there is no whole checkpoint, or a given option contradicts it.
  */
-export function resumeFrom(from: string, raw: Raw): RunStart {
+export function resumeFrom(from: string, raw: RawOptions): RunStart {
   const folder = from === 'true' ? newestIn(resolve(outputDir(raw))) : resolve(from)
   checkFiles(from, folder)
   const options = mergedOptions(folder, raw)
-  return { kind: 'checkpoint', folder, files: PAGE_FILES.map((name) => join(folder, name)).filter((path) => existsSync(path)), options, state: stateOf(folder) }
+  return { kind: 'checkpoint', folder, files: pageFiles(folder), options, state: stateOf(folder) }
 }
 
-function outputDir(raw: Raw): string {
+/** What of a folder the page reads, as far as it is there. */
+export function pageFiles(folder: string): string[] {
+  return PAGE_FILES.map((name) => join(folder, name)).filter((path) => existsSync(path))
+}
+
+function outputDir(raw: RawOptions): string {
   return resolveOptions(raw).output_dir
 }
 
@@ -67,7 +73,7 @@ function stateOf(folder: string): RunState {
   return parseRunState(readJson(folder, RUN_STATE_FILE))
 }
 
-function mergedOptions(folder: string, raw: Raw): TrainingOptions {
+function mergedOptions(folder: string, raw: RawOptions): TrainingOptions {
   const saved = savedOptions(folder)
   const before = resolveOptions(saved)
   const samePreset = raw['preset'] === undefined || raw['preset'] === before.preset
@@ -83,13 +89,13 @@ function mergedOptions(folder: string, raw: Raw): TrainingOptions {
   return samePreset ? wanted : resolveOptions({ ...base, ...raw })
 }
 
-function savedOptions(folder: string): Raw {
+function savedOptions(folder: string): RawOptions {
   const saved = readJson(folder, 'training_args.json')
   if (typeof saved !== 'object' || saved === null || Array.isArray(saved)) throw new Error(`Cannot read ${join(folder, 'training_args.json')}: it is no JSON object, need one`)
   return { ...saved }
 }
 
-function readJson(folder: string, name: string): unknown {
+export function readJson(folder: string, name: string): unknown {
   try {
     return JSON.parse(readFileSync(join(folder, name), 'utf8'))
   } catch (cause) {

@@ -43,7 +43,7 @@ export async function train(settings: TrainSettings): Promise<void> {
   checkTrainFile(settings.trainFile)
   const executablePath = await findBrowser()
   const { start, options } = settings
-  const report = new TrainingReport(options, { past: start?.state.records ?? [] })
+  const report = new TrainingReport(options, { past: start?.state?.records ?? [] })
   const files = new PageFiles(start?.files ?? [], (incoming) => writeCheckpoint(folder, incoming, options.save_total_limit))
   let stop = (): void => process.exit(130)
   using _interrupt = onInterrupt(() => stop())
@@ -70,7 +70,7 @@ function checkRanks({ ranks, options }: TrainSettings): void {
 function checkFolder(folder: string, { overwrite, options, start }: TrainSettings): void {
   const there = statSync(folder, { throwIfNoEntry: false })
   if (there && !there.isDirectory()) throw new OptionError('output_dir', options.output_dir, { allowed: 'a folder; this is a file' })
-  if (overwrite || start || !there || readdirSync(folder).length === 0) return
+  if (overwrite || start?.kind === 'checkpoint' || !there || readdirSync(folder).length === 0) return
   throw new OptionError('output_dir', options.output_dir, { allowed: 'an empty or new folder, or --overwrite_output_dir' })
 }
 

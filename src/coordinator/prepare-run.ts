@@ -1,6 +1,8 @@
 import { gpt2ConfigJson, gpt2ParameterCount } from '../checkpoint/gpt2-config.ts'
 import type { RunState } from '../checkpoint/run-state.ts'
+import { countWeights } from '../checkpoint/weights.ts'
 import { buildTokenizer, promptIds } from '../data/build-tokenizer.ts'
+import { tokenizerFromFiles } from '../data/tokenizer-from-files.ts'
 import { buildCorpus, corpusBytes, corpusFacts } from '../data/corpus.ts'
 import { evaluationInterval, globalBatchSize, totalUpdates, updatesPerEpoch } from '../data/sample-order.ts'
 import type { Tokenizer } from '../data/tokenizer.ts'
@@ -37,7 +39,8 @@ export interface RunSource {
  * @throws a sentence when the text is too short, or does not belong to the checkpoint that the run starts from.
  */
 export async function prepareRun(text: string, chosen: TrainingOptions, ranks: number, { start = null, keeps = false }: RunSource = {}): Promise<PreparedRun> {
-  const tokenizer = await buildTokenizer(chosen, text)
+  const tokenizer = start?.tokenizerFiles ? tokenizerFromFiles(chosen.tokenizer, start.tokenizerFiles) : await buildTokenizer(chosen, text)
+  if (start) checkVocabulary(tokenizer.vocabSize, start.config['vocab_size'])
   const corpus = buildCorpus(text, tokenizer, { blockSize: chosen.block_size, validationFraction: chosen.validation_split_percentage / 100 })
   const batch = globalBatchSize(chosen, ranks)
   const options = { ...chosen, global_batch_size: batch }
@@ -67,9 +70,14 @@ export async function prepareRun(text: string, chosen: TrainingOptions, ranks: n
     save: keeps ? saving(options, perEpoch) : { strategy: 'no', every: 1 },
     generate: { prompt: promptIds(tokenizer, options), tokens: options.sample_tokens, temperature: options.sample_temperature, topK: options.sample_top_k },
   }
+  const parameters = start ? countWeights(start.model, start.config) : gpt2ParameterCount(options, tokenizer.vocabSize)
   const past = start?.resumed?.state ?? null
   if (past) checkResumed(past, settings)
-  return { settings, tokenizer, corpus: corpusBytes(corpus), options, parameters: gpt2ParameterCount(options, tokenizer.vocabSize), itemsPerSample, start, past }
+  return { settings, tokenizer, corpus: corpusBytes(corpus), options, parameters, itemsPerSample, start, past }
+}
+
+function checkVocabulary(tokens: number, rows: unknown): void {
+  if (typeof rows === 'number' && tokens > rows) throw new Error(`Cannot use this tokenizer with the model: it has ${tokens} tokens, need at most the ${rows} of vocab_size`)
 }
 
 function initialState(start: StartFolder | null): InitialState {

@@ -15,6 +15,6 @@ export function runFolder(prepared: PreparedRun, source: TextSource, { records, 
     tokenizerFiles: tokenizer.files(options.block_size),
     trainerState: trainerStateJson({ options, maxSteps: settings.totalUpdates, records, evaluations, itemsPerSample, finished }),
     trainingArgs: options,
-    modelCard: modelCard({ options, source, vocabSize: tokenizer.vocabSize, parameters, records, evaluations }),
+    modelCard: modelCard({ options, startedFrom: settings.initial.from, source, vocabSize: tokenizer.vocabSize, parameters, records, evaluations }),
   }
 }

@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type FolderFile, readTokenizerFiles } from '../checkpoint/hf-folder.ts'
+import { floatTensor } from '../checkpoint/float-tensors.ts'
 import { parseRunState } from '../checkpoint/run-state.ts'
+import { type RawTensor, readSafetensors, writeSafetensors } from '../checkpoint/safetensors.ts'
+import { readWeights } from '../checkpoint/weights.ts'
 import { ActiveRun } from '../coordinator/active-run.ts'
 import { EventLog } from '../coordinator/event-log.ts'
 import { prepareRun } from '../coordinator/prepare-run.ts'
@@ -162,7 +165,55 @@ describe('a run that is resumed', { timeout: 240_000 }, () => {
     const swapped = await train(['a'], options, { ...rest, resumed: resumed && { ...resumed, optimizer: rest.model } })
     expect(swapped.failure).toMatch(/^a failed: Cannot restore the optimizer: tensor transformer\.wte\.weight\.exp_avg is missing, need one of shape \[\d+, 16\]$/)
   })
+
+  it('a model of 16-bit floats is taken as it is, and training starts from update 1', async () => {
+    const start = asModel(straight.checkpoints.get('checkpoint-12'), (tensors) => new Map([...tensors].map(([name, tensor]) => [name, toBfloat16(tensor)])))
+    const trained = await train(['a'], { ...json(straight.checkpoints.get('checkpoint-12'), 'training_args.json'), max_steps: 1, warmup_steps: 0, learning_rate: 0 }, start)
+    expect(trained.failure).toBeNull()
+    expect(trained.records.map(({ step }) => step)).toEqual([1])
+    expect(readWeights(trained.checkpoints.get('checkpoint-1')?.get('model.safetensors') ?? new Uint8Array())).toEqual(readWeights(start.model))
+  })
+
+  it('a model that lacks a tensor, has one too many, or another shape is refused before the first update', async () => {
+    const last = straight.checkpoints.get('checkpoint-12')
+    const options = json(last, 'training_args.json')
+    const name = 'transformer.ln_f.bias'
+    const failure = async (change: (tensors: Map<string, RawTensor>) => void) =>
+      (
+        await train(
+          ['a'],
+          options,
+          asModel(last, (tensors) => {
+            change(tensors)
+            return tensors
+          }),
+        )
+      ).failure
+    expect(await failure((tensors) => void tensors.delete(name))).toBe(`a failed: Cannot load the model: tensor ${name} is missing, need one of shape [16]`)
+    expect(await failure((tensors) => void tensors.set('transformer.h.9.ln_1.bias', floatTensor(new Float32Array(16), [16])))).toBe(
+      'a failed: Cannot load the model: it has no parameter for transformer.h.9.ln_1.bias (1 extra)',
+    )
+    expect(await failure((tensors) => void tensors.set(name, floatTensor(new Float32Array(17), [17])))).toBe(`a failed: Cannot load tensor ${name}: its shape is [17], need [16]`)
+  })
+
+  it('a tokenizer with more tokens than the model has rows is refused with both numbers', async () => {
+    const last = straight.checkpoints.get('checkpoint-12')
+    const options = parseOptions({ ...json(last, 'training_args.json'), tokenizer: 'byte' })
+    const start = { ...asModel(last, (tensors) => tensors), tokenizerFiles: null }
+    await expect(prepareRun(TEXT, options, 1, { start })).rejects.toThrow(/^Cannot use this tokenizer with the model: it has 256 tokens, need at most the \d+ of vocab_size$/)
+  })
 })
+
+/** The model of a checkpoint as a folder of its own. */
+function asModel(folder: Folder | undefined, change: (tensors: Map<string, RawTensor>) => Map<string, RawTensor>): StartFolder {
+  const start = startOf(folder)
+  return { ...start, model: writeSafetensors(change(readSafetensors(start.model).tensors)), resumed: null }
+}
+
+function toBfloat16({ shape, data }: RawTensor): RawTensor {
+  const halves = new Uint16Array(data.slice().buffer).filter((_, index) => index % 2 === 1)
+  return { dtype: 'BF16', shape, data: new Uint8Array(halves.buffer) }
+}
 
 function withoutTimes(history: unknown): unknown {
   return Array.isArray(history) ? history.map((entry: Record<string, unknown>) => ({ ...entry, eval_runtime: 0 })) : history

@@ -1,0 +1,84 @@
+import { existsSync, readdirSync, statSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { tokenizerKind } from '../checkpoint/tokenizer-kind.ts'
+import { OptionError, type OptionName, type TrainingOptions } from '../protocol/options.ts'
+import { resolveOptions } from '../protocol/presets.ts'
+import { pageFiles, type RawOptions, readJson, type RunStart } from './run-start.ts'
+
+/** Keys of config.json for each size, GPT-2's first. */
+const SIZES = {
+  n_layer: ['n_layer', 'num_hidden_layers'],
+  n_embd: ['n_embd', 'hidden_size'],
+  n_head: ['n_head', 'num_attention_heads'],
+  n_inner: ['n_inner', 'intermediate_size'],
+} as const satisfies Partial<Record<OptionName, readonly string[]>>
+const POSITIONS = ['n_positions', 'max_position_embeddings'] as const
+/** Longest block that is taken without being asked for, as in run_clm.py. */
+const LONGEST_BLOCK = 1_024
+
+type Config = Readonly<Record<string, unknown>>
+
+/**
+ * Reads a Hugging Face folder whose weights a run starts from: its config.json gives the sizes, and its tokenizer.json, if it has one,
+ * the tokens.
+ * @throws OptionError when the folder is not one, or a given option contradicts it.
+ */
+export function modelStart(path: string, raw: RawOptions): RunStart {
+  const folder = resolve(path)
+  checkFolder(path, folder)
+  const config = objectIn(folder, 'config.json')
+  const options = resolveOptions({ ...raw, ...sizes(config, path, raw), ...tokens(folder, path, { config, raw }), block_size: blockSize(config, path, raw) })
+  return { kind: 'weights', folder, files: pageFiles(folder), options, state: null }
+}
+
+function checkFolder(path: string, folder: string): void {
+  if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) throw new OptionError('model', path, { allowed: 'the folder of a model' })
+  if (!existsSync(join(folder, 'config.json'))) throw new OptionError('model', path, { allowed: 'a folder with config.json' })
+  if (existsSync(join(folder, 'model.safetensors'))) return
+  const other = readdirSync(folder).find((name) => /\.(bin|safetensors|safetensors\.index\.json|gguf|h5|msgpack)$/.test(name))
+  throw new OptionError('model', path, { allowed: `a folder with model.safetensors as one file${other ? `; it has ${other}` : ''}` })
+}
+
+function sizes(config: Config, path: string, raw: RawOptions): Partial<Record<OptionName, unknown>> {
+  const found = Object.entries(SIZES).map(([option, keys]) => [option, firstOf(config, keys) ?? null] as const)
+  const known: Readonly<Record<string, unknown>> = Object.fromEntries(found.filter(([option, value]) => value !== null || option === 'n_inner'))
+  for (const [option, size] of Object.entries(known)) {
+    const given = raw[option]
+    const effective = size ?? 4 * Number(known['n_embd'])
+    if (given === undefined || Number(given) === effective || (size === null && given === '')) continue
+    throw new OptionError(option, given, { allowed: `${String(effective)}, as in config.json of ${path}` })
+  }
+  const spread = config['initializer_range']
+  return { ...known, ...(raw['initializer_range'] === undefined && typeof spread === 'number' ? { initializer_range: spread } : {}) }
+}
+
+function blockSize(config: Config, path: string, raw: RawOptions): unknown {
+  const positions = Number(firstOf(config, POSITIONS) ?? LONGEST_BLOCK)
+  const given = raw['block_size']
+  if (given === undefined) return Math.min(positions, LONGEST_BLOCK)
+  if (Number(given) > positions) throw new OptionError('block_size', given, { allowed: `at most ${positions}, the positions in config.json of ${path}` })
+  return given
+}
+
+function tokens(folder: string, path: string, { config, raw }: { readonly config: Config; readonly raw: RawOptions }): Partial<TrainingOptions> {
+  if (!existsSync(join(folder, 'tokenizer.json'))) return {}
+  const tokenizer = tokenizerKind(objectIn(folder, 'tokenizer.json'))
+  if (tokenizer === null) throw new OptionError('model', path, { allowed: 'a folder whose tokenizer.json Tabring wrote, or one without' })
+  const given = raw['tokenizer']
+  if (given !== undefined && given !== tokenizer) throw new OptionError('tokenizer', given, { allowed: `${tokenizer}, as in tokenizer.json of ${path}` })
+  const size = config['vocab_size']
+  if (tokenizer !== 'bpe' || typeof size !== 'number') return { tokenizer }
+  if (raw['vocab_size'] !== undefined && Number(raw['vocab_size']) !== size)
+    throw new OptionError('vocab_size', raw['vocab_size'], { allowed: `${size}, as in config.json of ${path}` })
+  return { tokenizer, vocab_size: size }
+}
+
+function firstOf(config: Config, keys: readonly string[]): unknown {
+  return keys.map((key) => config[key]).find((value) => value !== undefined && value !== null)
+}
+
+function objectIn(folder: string, name: string): Config {
+  const json = readJson(folder, name)
+  if (typeof json !== 'object' || json === null || Array.isArray(json)) throw new Error(`Cannot read ${join(folder, name)}: it is no JSON object, need one`)
+  return { ...json }
+}
