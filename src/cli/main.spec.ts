@@ -3,7 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, expect, it, vi } from 'vitest'
 import { optionFields } from '../protocol/options.ts'
+import { resolveOptions } from '../protocol/presets.ts'
 import { main } from './main.ts'
+import { writeTestCheckpoint } from './testing/test-checkpoint.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'tabring-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -45,6 +47,25 @@ it('an output folder that holds something, and one that is a file, are refused',
   writeFileSync(file, '')
   expect(await refused('train', '--output_dir', folder)).toEqual([2, `Cannot set output_dir to "${folder}": need an empty or new folder, or --overwrite_output_dir`])
   expect(await refused('train', '--output_dir', file, '--overwrite_output_dir')).toEqual([2, `Cannot set output_dir to "${file}": need a folder; this is a file`])
+})
+
+it('a resumed run goes on in the folder of its checkpoint, or in one that is empty', async () => {
+  const own = mkdtempSync(join(tmpdir(), 'tabring-'))
+  const checkpoint = writeTestCheckpoint(own, 9, resolveOptions({ preset: 'tiny' }))
+  const text = ['--train_file', join(folder, 'none.txt')]
+  const noText = `Cannot set train_file to "${join(folder, 'none.txt')}": need the path of a text file`
+  expect(await refused('train', '--resume_from_checkpoint', checkpoint, ...text)).toEqual([2, noText])
+  expect(await refused('train', '--resume_from_checkpoint', '--output_dir', own, ...text)).toEqual([2, noText])
+  writeFileSync(join(folder, 'notes.txt'), 'mine')
+  expect(await refused('train', '--resume_from_checkpoint', checkpoint, '--output_dir', folder)).toEqual([
+    2,
+    `Cannot set output_dir to "${folder}": need an empty or new folder, or --overwrite_output_dir`,
+  ])
+  expect(await refused('train', '--resume_from_checkpoint', checkpoint, '--model', own)).toEqual([
+    2,
+    `Cannot set model to "${own}": need none, because a checkpoint brings its model`,
+  ])
+  rmSync(own, { recursive: true })
 })
 
 it('a text that is not there is refused', async () => {

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { resolveOptions } from '../protocol/presets.ts'
 import { resumeFrom } from './run-start.ts'
+import { writeTestCheckpoint } from './testing/test-checkpoint.ts'
 
 let folder = ''
 beforeEach(() => {
@@ -12,23 +13,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 const SAVED = resolveOptions({ preset: 'tiny', n_embd: 16, max_steps: 12, global_batch_size: 8, learning_rate: 0.01 })
-
-function checkpoint(step: number): string {
-  const path = join(folder, `checkpoint-${step}`)
-  mkdirSync(path)
-  const state = {
-    version: 1,
-    committed: 0,
-    update: 0,
-    lr_scheduler: { type: 'linear', total_steps: 12, last_epoch: 0, last_lr: 0 },
-    corpus: { bytes: 2, sha256: 'a'.repeat(64), bytesPerToken: 2, trainTokens: 1, validationTokens: 0 },
-    records: [],
-    evaluations: [],
-  }
-  const files = { 'config.json': {}, 'training_args.json': SAVED, 'training_state.json': state, 'model.safetensors': 0, 'optimizer.safetensors': 0 }
-  for (const [name, content] of Object.entries(files)) writeFileSync(join(path, name), JSON.stringify(content))
-  return path
-}
+const checkpoint = (step: number): string => writeTestCheckpoint(folder, step, SAVED)
 
 it('options that are not given are those of the checkpoint; its folder is where the next ones go', () => {
   const path = checkpoint(9)

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { RUN_STATE_FILE, type RunState, parseRunState } from '../checkpoint/run-state.ts'
-import { OptionError, type OptionName, type TrainingOptions } from '../protocol/options.ts'
+import { OptionError, type OptionName, optionFields, type TrainingOptions } from '../protocol/options.ts'
 import { resolveOptions } from '../protocol/presets.ts'
 import { newestCheckpoint } from './checkpoint-folders.ts'
 
@@ -23,10 +23,7 @@ const PAGE_FILES = ['config.json', 'model.safetensors', 'tokenizer.json', 'token
 
 /** What a run cannot change and still be the same run: the model, the tokens, and which samples an update takes. */
 const FIXED: readonly OptionName[] = [
-  'n_layer',
-  'n_embd',
-  'n_head',
-  'n_inner',
+  ...optionFields.filter(({ group, name }) => group === 'model' && name !== 'initializer_range').map(({ name }) => name),
   'tokenizer',
   'vocab_size',
   'block_size',

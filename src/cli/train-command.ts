@@ -1,6 +1,6 @@
 import { R_OK } from 'node:constants'
 import { accessSync, readdirSync, statSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import { type Browser, type BrowserContext, type Page, chromium } from 'playwright'
 import { optionsToQuery } from '../protocol/option-query.ts'
 import { OptionError, type TrainingOptions } from '../protocol/options.ts'
@@ -70,7 +70,8 @@ function checkRanks({ ranks, options }: TrainSettings): void {
 function checkFolder(folder: string, { overwrite, options, start }: TrainSettings): void {
   const there = statSync(folder, { throwIfNoEntry: false })
   if (there && !there.isDirectory()) throw new OptionError('output_dir', options.output_dir, { allowed: 'a folder; this is a file' })
-  if (overwrite || start?.kind === 'checkpoint' || !there || readdirSync(folder).length === 0) return
+  const goesOn = start?.kind === 'checkpoint' && dirname(start.folder) === folder
+  if (overwrite || goesOn || !there || readdirSync(folder).length === 0) return
   throw new OptionError('output_dir', options.output_dir, { allowed: 'an empty or new folder, or --overwrite_output_dir' })
 }
 
