@@ -4,6 +4,8 @@ import type { InitialState } from '../protocol/room-messages.ts'
 import type { EvaluationRecord, StepRecord } from '../protocol/step-record.ts'
 
 export interface ModelCardFacts {
+  /** As in config.json. */
+  readonly modelType: string
   readonly options: TrainingOptions
   readonly startedFrom: InitialState['from']
   readonly source: { readonly name: string; readonly characters: number }
@@ -13,6 +15,16 @@ export interface ModelCardFacts {
   readonly evaluations: readonly EvaluationRecord[]
 }
 
+const FAMILIES: Readonly<Record<string, string>> = {
+  gpt2: 'A GPT-2',
+  llama: 'A Llama',
+  mistral: 'A Mistral',
+  qwen2: 'A Qwen2',
+  qwen3: 'A Qwen3',
+  stablelm: 'A StableLM',
+  gpt_neox: 'A GPT-NeoX',
+}
+
 const TOKENS: Readonly<Record<TrainingOptions['tokenizer'], string>> = { byte: 'bytes', char: 'characters', bpe: 'byte-level BPE tokens' }
 
 /** A checkpoint does not tell how its run began. */
@@ -20,16 +32,16 @@ const ORIGINS: Readonly<Record<InitialState['from'], string>> = { seed: 'from ra
 
 /** README.md of an exported model: data, steps, losses, and how to load it. */
 export function modelCard(facts: ModelCardFacts): string {
-  const { options, source, vocabSize, parameters, records } = facts
+  const { modelType, options, source, vocabSize, parameters, records } = facts
   return `---
 library_name: transformers
 pipeline_tag: text-generation
 tags:
-- gpt2
+- ${modelType}
 - tabring
 ---
 
-# A GPT-2 trained on ${plain(source.name)}
+# ${FAMILIES[modelType] ?? modelType} trained on ${plain(source.name)}
 
 Trained ${ORIGINS[facts.startedFrom]}in browser tabs with Tabring.
 

@@ -28,9 +28,19 @@ it('sizes come from config.json, also over those of a preset; the block is as lo
 it("other families' names of the same sizes are read", () => {
   writeFileSync(
     join(folder, 'config.json'),
-    JSON.stringify({ num_hidden_layers: 2, hidden_size: 48, num_attention_heads: 4, intermediate_size: 100, max_position_embeddings: 4_096 }),
+    JSON.stringify({
+      model_type: 'mistral',
+      num_hidden_layers: 2,
+      hidden_size: 48,
+      num_attention_heads: 4,
+      num_key_value_heads: 2,
+      intermediate_size: 100,
+      max_position_embeddings: 4_096,
+    }),
   )
-  expect(modelStart(folder, {}).options).toMatchObject({ n_layer: 2, n_embd: 48, n_head: 4, n_inner: 100, block_size: 1_024 })
+  const sizes = { model_type: 'llama', n_layer: 2, n_embd: 48, n_head: 4, num_key_value_heads: 2, n_inner: 100, block_size: 1_024 }
+  expect(modelStart(folder, {}).options).toMatchObject(sizes)
+  expect(() => modelStart(folder, { model_type: 'qwen3' })).toThrow(`Cannot set model_type to "qwen3": need llama, as in config.json of ${folder}`)
 })
 
 it('the tokenizer is that of the folder', () => {

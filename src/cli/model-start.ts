@@ -10,6 +10,7 @@ const SIZES = {
   n_layer: ['n_layer', 'num_hidden_layers'],
   n_embd: ['n_embd', 'hidden_size'],
   n_head: ['n_head', 'num_attention_heads'],
+  num_key_value_heads: ['num_key_value_heads'],
   n_inner: ['n_inner', 'intermediate_size'],
 } as const satisfies Partial<Record<OptionName, readonly string[]>>
 const POSITIONS = ['n_positions', 'max_position_embeddings'] as const
@@ -27,7 +28,13 @@ export function modelStart(path: string, raw: RawOptions): RunStart {
   const folder = resolve(path)
   checkFolder(path, folder)
   const config = objectIn(folder, 'config.json')
-  const options = resolveOptions({ ...raw, ...sizes(config, path, raw), ...tokens(folder, path, { config, raw }), block_size: blockSize(config, path, raw) })
+  const options = resolveOptions({
+    ...raw,
+    ...family(config, path, raw),
+    ...sizes(config, path, raw),
+    ...tokens(folder, path, { config, raw }),
+    block_size: blockSize(config, path, raw),
+  })
   return { kind: 'weights', folder, files: pageFiles(folder), options, state: null }
 }
 
@@ -37,6 +44,16 @@ function checkFolder(path: string, folder: string): void {
   if (existsSync(join(folder, 'model.safetensors'))) return
   const other = readdirSync(folder).find((name) => /\.(bin|safetensors|safetensors\.index\.json|gguf|h5|msgpack)$/.test(name))
   throw new OptionError('model', path, { allowed: `a folder with model.safetensors as one file${other ? `; it has ${other}` : ''}` })
+}
+
+/** Configs of Mistral and Qwen2 are Llama's with some switches. */
+function family(config: Config, path: string, raw: RawOptions): Partial<Record<OptionName, unknown>> {
+  const type = config['model_type']
+  const name = type === 'mistral' || type === 'qwen2' ? 'llama' : type
+  const given = raw['model_type']
+  if (typeof name !== 'string') return {}
+  if (given !== undefined && given !== name) throw new OptionError('model_type', given, { allowed: `${name}, as in config.json of ${path}` })
+  return { model_type: name }
 }
 
 function sizes(config: Config, path: string, raw: RawOptions): Partial<Record<OptionName, unknown>> {

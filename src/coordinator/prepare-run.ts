@@ -1,4 +1,4 @@
-import { gpt2ConfigJson, gpt2ParameterCount } from '../checkpoint/gpt2-config.ts'
+import { modelConfigJson, parameterCount } from '../checkpoint/model-config.ts'
 import type { RunState } from '../checkpoint/run-state.ts'
 import { countWeights } from '../checkpoint/weights.ts'
 import { buildTokenizer, promptIds } from '../data/build-tokenizer.ts'
@@ -45,7 +45,7 @@ export async function prepareRun(text: string, chosen: TrainingOptions, ranks: n
   const batch = globalBatchSize(chosen, ranks)
   const options = { ...chosen, global_batch_size: batch }
   const perEpoch = updatesPerEpoch(corpus.numTrainSamples, batch)
-  const config = start?.config ?? gpt2ConfigJson(options, tokenizer.vocabSize)
+  const config = start?.config ?? modelConfigJson(options, tokenizer.vocabSize)
   const itemsPerSample = options.block_size - 1
   const settings: RunSettings = {
     id: crypto.randomUUID(),
@@ -70,7 +70,7 @@ export async function prepareRun(text: string, chosen: TrainingOptions, ranks: n
     save: keeps ? saving(options, perEpoch) : { strategy: 'no', every: 1 },
     generate: { prompt: promptIds(tokenizer, options), tokens: options.sample_tokens, temperature: options.sample_temperature, topK: options.sample_top_k },
   }
-  const parameters = start ? countWeights(start.model, start.config) : gpt2ParameterCount(options, tokenizer.vocabSize)
+  const parameters = start ? countWeights(start.model, start.config) : parameterCount(options, tokenizer.vocabSize)
   const past = start?.resumed?.state ?? null
   if (past) checkResumed(past, settings)
   return { settings, tokenizer, corpus: corpusBytes(corpus), options, parameters, itemsPerSample, start, past }

@@ -1,4 +1,4 @@
-import { generationConfigJson } from '../checkpoint/gpt2-config.ts'
+import { generationConfigJson } from '../checkpoint/model-config.ts'
 import type { ModelParts } from '../checkpoint/hf-folder.ts'
 import { modelCard } from '../checkpoint/model-card.ts'
 import { trainerStateJson } from '../checkpoint/trainer-state.ts'
@@ -15,6 +15,15 @@ export function runFolder(prepared: PreparedRun, source: TextSource, { records, 
     tokenizerFiles: tokenizer.files(options.block_size),
     trainerState: trainerStateJson({ options, maxSteps: settings.totalUpdates, records, evaluations, itemsPerSample, finished }),
     trainingArgs: options,
-    modelCard: modelCard({ options, startedFrom: settings.initial.from, source, vocabSize: tokenizer.vocabSize, parameters, records, evaluations }),
+    modelCard: modelCard({
+      modelType: String(settings.config['model_type']),
+      options,
+      startedFrom: settings.initial.from,
+      source,
+      vocabSize: tokenizer.vocabSize,
+      parameters,
+      records,
+      evaluations,
+    }),
   }
 }

@@ -1,5 +1,5 @@
 import { type Signal, computed, signal } from '@preact/signals'
-import { gpt2ParameterCount } from '../checkpoint/gpt2-config.ts'
+import { parameterCount } from '../checkpoint/model-config.ts'
 import { BOOK_NAME, loadBook } from '../data/book.ts'
 import { buildTokenizer } from '../data/build-tokenizer.ts'
 import { readTextFile } from '../data/text-source.ts'
@@ -68,7 +68,7 @@ export class Session implements SessionView {
   readonly records = computed(() => this.run.value?.records.value ?? [])
   readonly evaluations = computed(() => this.run.value?.evaluations.value ?? [])
   readonly samples = computed(() => this.run.value?.samples.value ?? [])
-  readonly parameters = computed(() => (this.vocabSize.value === null ? null : gpt2ParameterCount(this.options.value, this.vocabSize.value)))
+  readonly parameters = computed(() => (this.vocabSize.value === null ? null : parameterCount(this.options.value, this.vocabSize.value)))
   readonly events
   readonly canStart = computed(() => ['setup', 'finished', 'failed'].includes(this.phase.value) && this.source.value !== null && this.ready.value > 0)
   /** Ranks that could take part now. */

@@ -2,7 +2,7 @@ import * as v from 'valibot'
 
 /**
  * The one schema of a run's options: page form, URL and CLI are made from it. Names and defaults are those of Hugging Face's
- * TrainingArguments, run_clm.py (block_size, validation_split_percentage) and GPT2Config (n_*); Tabring's own are marked so.
+ * TrainingArguments, run_clm.py (block_size, validation_split_percentage) and GPT2Config (n_*, for all families); Tabring's own are marked so.
  */
 
 export type OptionGroup = 'run' | 'data' | 'model' | 'optimizer' | 'schedule' | 'evaluation' | 'samples' | 'ranks'
@@ -119,10 +119,16 @@ export const optionSchema = v.strictObject({
   ]),
   train_sampling_strategy: choice(['random', 'sequential'], 'random', ['data', 'Sample order', 'Whether each epoch shuffles the samples.']),
 
+  model_type: choice(['gpt2', 'llama', 'gpt_neox', 'stablelm', 'qwen3'], 'gpt2', ['model', 'Family', 'The architecture, by its name in transformers.']),
   n_layer: integer(4, { min: 1, max: 128 }, ['model', 'Layers', 'Transformer blocks.']),
   n_embd: integer(128, { min: 1, max: 16_384 }, ['model', 'Width', 'Width of the residual stream; a multiple of n_head.']),
   n_head: integer(4, { min: 1, max: 256 }, ['model', 'Heads', 'Attention heads in each block.']),
-  n_inner: integerOrNone({ min: 1, max: 65_536 }, '4 x n_embd', ['model', 'MLP width', "Width of the MLP's hidden layer."]),
+  num_key_value_heads: integerOrNone({ min: 1, max: 256 }, 'n_head', [
+    'model',
+    'Key-value heads',
+    'Heads of keys and values, each for several query heads; not of gpt2 and gpt_neox.',
+  ]),
+  n_inner: integerOrNone({ min: 1, max: 65_536 }, '4 x n_embd, or 8/3 where the MLP is gated', ['model', 'MLP width', "Width of the MLP's hidden layer."]),
   initializer_range: number(0.02, { min: 0, max: 1, open: 'min' }, ['model', 'Initial spread', 'Standard deviation of the initial weights; small widths learn sooner with more.']),
 
   per_device_train_batch_size: integer(8, batch, ['optimizer', 'Rows per micro-batch', 'Samples that a rank computes at once.']),

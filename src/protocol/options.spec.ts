@@ -55,7 +55,7 @@ describe('parseOptions', () => {
     ['block_size', 1, 'Cannot set block_size to 1: need a whole number from 2 to 16384'],
     ['tokenizer', 'words', 'Cannot set tokenizer to "words": need one of byte, char, bpe'],
     ['logging_first_step', 'maybe', 'Cannot set logging_first_step to "maybe": need true or false'],
-    ['n_inner', 'wide', 'Cannot set n_inner to "wide": need a whole number from 1 to 65536, or nothing (4 x n_embd)'],
+    ['n_inner', 'wide', 'Cannot set n_inner to "wide": need a whole number from 1 to 65536, or nothing (4 x n_embd, or 8/3 where the MLP is gated)'],
     ['seed', -1, 'Cannot set seed to -1: need a whole number from 0 to 4294967295'],
   ])('refuses %s %j with its name, its value and what is allowed', (name, value, message) => {
     expect(() => parseOptions({ [name]: value })).toThrow(message)
@@ -123,6 +123,13 @@ describe('optionFields', () => {
   })
 
   it('knows which fields may be empty', () => {
-    expect(optionFields.filter((field) => field.nullable).map(({ name }) => name)).toEqual(['save_total_limit', 'n_inner', 'global_batch_size', 'eval_steps', 'max_eval_samples'])
+    expect(optionFields.filter((field) => field.nullable).map(({ name }) => name)).toEqual([
+      'save_total_limit',
+      'num_key_value_heads',
+      'n_inner',
+      'global_batch_size',
+      'eval_steps',
+      'max_eval_samples',
+    ])
   })
 })
