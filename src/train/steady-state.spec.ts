@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Engine, EngineCounts } from '../engine/engine.ts'
 import { openTestEngine } from '../engine/testing/test-engine.ts'
-import { createGpt2 } from '../nn/models/gpt2.ts'
-import { gpt2Config } from '../nn/models/gpt2-config.ts'
+import { createModel, modelConfig } from '../nn/models/families.ts'
 import { initialiseModel } from '../nn/models/initialise.ts'
 import { type LoopbackReducer, loopbackReducers } from '../parallel/testing/loopback-reducers.ts'
+import { goldenConfig } from './testing/golden.ts'
 import { traineeOf } from './testing/trainee.ts'
 import { type Trainee, runUpdate } from './update.ts'
 
-const CONFIG = gpt2Config({ vocab_size: 20, n_positions: 8, n_embd: 8, n_layer: 2, n_head: 2 })
+const GPT2 = modelConfig({ model_type: 'gpt2', vocab_size: 20, n_positions: 8, n_embd: 8, n_layer: 2, n_head: 2 })
 const SHAPE = { batch: 2, length: 8 }
 
 async function update(trainee: Trainee, reducer: LoopbackReducer, number: number): Promise<void> {
@@ -25,9 +25,9 @@ async function update(trainee: Trainee, reducer: LoopbackReducer, number: number
   })
 }
 
-function tinyTrainee(engine: Engine): Trainee {
-  const model = createGpt2(engine, CONFIG)
-  initialiseModel(engine, model.parameters, CONFIG, 1)
+function tinyTrainee(engine: Engine, config = GPT2): Trainee {
+  const model = createModel(engine, config)
+  initialiseModel(engine, model.parameters, config, 1)
   return traineeOf(model, SHAPE, (samples) => {
     const ids = Uint32Array.from({ length: 16 }, (_, index) => (index * index + (samples[0] ?? 0) * 7) % 20)
     return { ids, labels: Int32Array.from(ids) }
@@ -57,6 +57,16 @@ describe.each(['lane', 'shared'] as const)('steady state on the %s profile', (pr
     await round(0)
     const after = created(engine.counts)
     for (let number = 1; number < 4; number++) await round(number)
+    expect(created(engine.counts)).toEqual(after)
+  })
+
+  test('an update of Qwen3 creates nothing once one has run', async () => {
+    const trainee = tinyTrainee(engine, modelConfig({ ...goldenConfig('qwen3'), vocab_size: 20 }))
+    const [single] = loopbackReducers(1)
+    if (!single) throw new Error('no reducer')
+    await update(trainee, single, 0)
+    const after = created(engine.counts)
+    for (let number = 1; number < 4; number++) await update(trainee, single, number)
     expect(created(engine.counts)).toEqual(after)
   })
 
