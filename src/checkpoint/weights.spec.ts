@@ -25,14 +25,16 @@ it('refuses whole numbers', () => {
   expect(() => readWeights(file('I32', Int32Array.of(1, 2)))).toThrow('Cannot read tensor a.weight: its dtype is I32')
 })
 
-it('counts a tied head once', () => {
+it.each(['lm_head.weight', 'embed_out.weight'])('counts a tied %s once', (head) => {
   const tensor = { dtype: 'F32', shape: [3, 2], data: new Uint8Array(24) } as const
   const bytes = writeSafetensors(
     new Map([
-      ['lm_head.weight', tensor],
+      [head, tensor],
       ['wte.weight', tensor],
     ]),
   )
   expect(countWeights(bytes, { tie_word_embeddings: true })).toBe(6)
   expect(countWeights(bytes, { tie_word_embeddings: false })).toBe(12)
+  expect(countWeights(bytes, { model_type: 'gpt2' })).toBe(6)
+  expect(countWeights(bytes, { model_type: 'llama' })).toBe(12)
 })

@@ -19,12 +19,15 @@ export function readWeights(file: Uint8Array): Map<string, FloatTensor> {
   return tensors
 }
 
+const HEADS: readonly string[] = ['lm_head.weight', 'embed_out.weight']
+
 /** Numbers of a model's file: the head that a config ties to the embedding counts once, wherever a file has it. */
 export function countWeights(file: Uint8Array, config: Readonly<Record<string, unknown>>): number {
-  const tied = config['tie_word_embeddings'] !== false
+  // transformers leaves the key out where it has the family's default.
+  const tied = config['tie_word_embeddings'] ?? config['model_type'] === 'gpt2'
   let count = 0
   for (const [name, { shape }] of readSafetensors(file).tensors) {
-    if (!(tied && name === 'lm_head.weight')) count += shape.reduce((product, length) => product * length, 1)
+    if (!(tied && HEADS.includes(name))) count += shape.reduce((product, length) => product * length, 1)
   }
   return count
 }
