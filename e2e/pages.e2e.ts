@@ -250,9 +250,11 @@ test('a room that does not exist, a link without a key and a browser without Web
   await bare.close()
 })
 
-test('an impossible option in the address is refused with its name, its value and what is allowed', async () => {
+test('an impossible option in the address is refused with its name, its value and what is allowed; a possible one is taken', async () => {
   const page = await browser.newPage()
   await page.goto(`${server.url}/?learning_rate=fast`)
   await expect(page.getByRole('alert')).toContainText('Cannot set learning_rate to "fast": need a number from 0 to 100')
+  await page.goto(`${server.url}/?preset=tiny&model_type=llama`)
+  await expect(page.getByText(/A Llama model with .* parameters/)).toBeVisible({ timeout: 30_000 })
   await page.close()
 })

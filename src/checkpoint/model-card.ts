@@ -1,3 +1,4 @@
+import { familyWords } from './family-words.ts'
 import { formatGeneral } from '../protocol/format-general.ts'
 import type { TrainingOptions } from '../protocol/options.ts'
 import type { InitialState } from '../protocol/room-messages.ts'
@@ -13,16 +14,6 @@ export interface ModelCardFacts {
   readonly parameters: number
   readonly records: readonly StepRecord[]
   readonly evaluations: readonly EvaluationRecord[]
-}
-
-const FAMILIES: Readonly<Record<string, string>> = {
-  gpt2: 'A GPT-2',
-  llama: 'A Llama',
-  mistral: 'A Mistral',
-  qwen2: 'A Qwen2',
-  qwen3: 'A Qwen3',
-  stablelm: 'A StableLM',
-  gpt_neox: 'A GPT-NeoX',
 }
 
 const TOKENS: Readonly<Record<TrainingOptions['tokenizer'], string>> = { byte: 'bytes', char: 'characters', bpe: 'byte-level BPE tokens' }
@@ -41,7 +32,7 @@ tags:
 - tabring
 ---
 
-# ${FAMILIES[modelType] ?? modelType} trained on ${plain(source.name)}
+# ${familyWords(modelType)} trained on ${plain(source.name)}
 
 Trained ${ORIGINS[facts.startedFrom]}in browser tabs with Tabring.
 

@@ -1,3 +1,4 @@
+import { familyWords } from '../../checkpoint/family-words.ts'
 import type { SessionView } from '../session-view.ts'
 import { compact, whole } from '../../ui/format.ts'
 import { useThrottled } from '../../ui/use-throttled.ts'
@@ -48,14 +49,15 @@ function Size({ session }: { readonly session: SessionView }) {
   const { value: parameters } = session.parameters
   const { value: vocabSize } = session.vocabSize
   const ready = useThrottled(session.ranks).filter(isReady).length
+  const family = familyWords(options.model_type)
   const samples = globalBatchSize(options, Math.max(1, ready))
   return (
     <p class="size">
       {parameters === null || vocabSize === null ? (
-        'A GPT-2 model; its size is counted when the text is read. '
+        `${family} model; its size is counted when the text is read. `
       ) : (
         <>
-          A GPT-2 model with <strong>{compact(parameters)} parameters</strong> and a vocabulary of {whole(vocabSize)} tokens.{' '}
+          {family} model with <strong>{compact(parameters)} parameters</strong> and a vocabulary of {whole(vocabSize)} tokens.{' '}
         </>
       )}
       Each update reads {whole(samples)} pieces of {whole(options.block_size)} tokens: {compact(samples * options.block_size)} tokens{ready > 1 ? ` on ${ready} tabs` : ''}.
