@@ -28,7 +28,7 @@ interface TrainFlags {
   readonly train_file?: string
   readonly model?: string
   readonly resume_from_checkpoint?: string
-  readonly overwrite_output_dir?: boolean
+  readonly overwrite_output_dir: string
 }
 
 /** Runs a command line and ends the process; a failure is one sentence on stderr. */
@@ -90,7 +90,7 @@ function trainCommand(root: Command): Command {
     .option('--train_file <path>', 'text to train on instead of the bundled book')
     .option('--model <folder>', 'Hugging Face folder whose weights training starts from, instead of random ones')
     .addOption(new Option('--resume_from_checkpoint [folder]', 'checkpoint to go on from; without a folder, the newest in output_dir').preset('true'))
-    .option('--overwrite_output_dir', 'write into output_dir although it holds something')
+    .addOption(new Option('--overwrite_output_dir [value]', 'whether to write into output_dir although it holds something').preset('true').default('false'))
     .allowUnknownOption()
     .allowExcessArguments()
   for (const field of optionFields) command.addOption(commandOption(field))
@@ -102,7 +102,7 @@ function trainCommand(root: Command): Command {
       ranks: wholeNumber('ranks', ranks, 1, 64),
       computeHere: yesOrNo('compute_here', compute_here),
       trainFile: train_file ?? null,
-      overwrite: overwrite_output_dir ?? false,
+      overwrite: yesOrNo('overwrite_output_dir', overwrite_output_dir),
       options: start?.options ?? resolveOptions(raw),
       start,
     })

@@ -1,9 +1,10 @@
-import { existsSync, readdirSync, statSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { tokenizerKind } from '../checkpoint/tokenizer-kind.ts'
 import { OptionError, type OptionName, type TrainingOptions } from '../protocol/options.ts'
 import { resolveOptions } from '../protocol/presets.ts'
 import { pageFiles, type RawOptions, readJson, type RunStart } from './run-start.ts'
+import { statPath } from './stat-path.ts'
 
 /** Keys of config.json for each size, GPT-2's first. */
 const SIZES = {
@@ -39,7 +40,7 @@ export function modelStart(path: string, raw: RawOptions): RunStart {
 }
 
 function checkFolder(path: string, folder: string): void {
-  if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) throw new OptionError('model', path, { allowed: 'the folder of a model' })
+  if (path === '' || !statPath(folder)?.isDirectory()) throw new OptionError('model', path, { allowed: 'the folder of a model' })
   if (!existsSync(join(folder, 'config.json'))) throw new OptionError('model', path, { allowed: 'a folder with config.json' })
   if (existsSync(join(folder, 'model.safetensors'))) return
   const other = readdirSync(folder).find((name) => /\.(bin|safetensors|safetensors\.index\.json|gguf|h5|msgpack)$/.test(name))

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
@@ -45,11 +45,21 @@ it.each([
   expect(() => resumeFrom(path, raw)).toThrow(message)
 })
 
+it('a run that has no update left to do is refused, with what it needs', () => {
+  const path = checkpoint(1)
+  const file = join(path, 'training_state.json')
+  const record = { step: 1, loss: 4, grad_norm: 1, learning_rate: 0.01, epoch: 0.1, num_items: 7, outcome: 'committed', ranks: 1, tokens_per_second: 9, elapsed_ms: 5 }
+  const state: object = JSON.parse(readFileSync(file, 'utf8'))
+  writeFileSync(file, JSON.stringify({ ...state, committed: 1, update: 1, records: [record] }))
+  expect(resumeFrom(path, { max_steps: '2' }).state?.update).toBe(1)
+  expect(() => resumeFrom(path, { max_steps: '1' })).toThrow('Cannot set max_steps to 1: need more than 1, the updates that checkpoint-1 has done')
+})
+
 it('what is no checkpoint is refused by what is missing or does not read', () => {
   const path = checkpoint(9)
   writeFileSync(join(path, 'training_state.json'), '{"version":1,"committed":3}')
   expect(() => resumeFrom(path, {})).toThrow('Cannot read training_state.json: update is undefined, need')
   rmSync(join(path, 'optimizer.safetensors'))
-  expect(() => resumeFrom(path, {})).toThrow(`Cannot set resume_from_checkpoint to "${path}": need a checkpoint of Tabring; optimizer.safetensors is missing there`)
+  expect(() => resumeFrom(path, {})).toThrow(`Cannot set resume_from_checkpoint to "${path}": need a checkpoint of Tabring; optimizer.safetensors is missing in ${path}`)
   expect(() => resumeFrom(join(folder, 'none'), {})).toThrow('need the folder of a checkpoint, or true')
 })

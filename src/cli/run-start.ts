@@ -1,9 +1,10 @@
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { RUN_STATE_FILE, type RunState, parseRunState } from '../checkpoint/run-state.ts'
 import { OptionError, type OptionName, optionFields, type TrainingOptions } from '../protocol/options.ts'
 import { resolveOptions } from '../protocol/presets.ts'
 import { newestCheckpoint } from './checkpoint-folders.ts'
+import { statPath } from './stat-path.ts'
 
 /** A folder that a run starts from, and the options that it then has. */
 export interface RunStart {
@@ -42,7 +43,10 @@ export function resumeFrom(from: string, raw: RawOptions): RunStart {
   const folder = from === 'true' ? newestIn(resolve(outputDir(raw))) : resolve(from)
   checkFiles(from, folder)
   const options = mergedOptions(folder, raw)
-  return { kind: 'checkpoint', folder, files: pageFiles(folder), options, state: stateOf(folder) }
+  const state = stateOf(folder)
+  if (options.max_steps > 0 && state.update >= options.max_steps)
+    throw new OptionError('max_steps', options.max_steps, { allowed: `more than ${state.update}, the updates that ${basename(folder)} has done` })
+  return { kind: 'checkpoint', folder, files: pageFiles(folder), options, state }
 }
 
 /** What of a folder the page reads, as far as it is there. */
@@ -61,9 +65,9 @@ function newestIn(folder: string): string {
 }
 
 function checkFiles(from: string, folder: string): void {
-  if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) throw new OptionError('resume_from_checkpoint', from, { allowed: 'the folder of a checkpoint, or true' })
+  if (from === '' || !statPath(folder)?.isDirectory()) throw new OptionError('resume_from_checkpoint', from, { allowed: 'the folder of a checkpoint, or true' })
   const missing = NEEDED.find((name) => !existsSync(join(folder, name)))
-  if (missing !== undefined) throw new OptionError('resume_from_checkpoint', from, { allowed: `a checkpoint of Tabring; ${missing} is missing there` })
+  if (missing !== undefined) throw new OptionError('resume_from_checkpoint', from, { allowed: `a checkpoint of Tabring; ${missing} is missing in ${folder}` })
 }
 
 function stateOf(folder: string): RunState {

@@ -1,16 +1,17 @@
 import { R_OK } from 'node:constants'
-import { accessSync, readdirSync, statSync } from 'node:fs'
-import { dirname, resolve } from 'node:path'
+import { accessSync, readdirSync } from 'node:fs'
+import { basename, dirname, resolve } from 'node:path'
 import { type Browser, type BrowserContext, type Page, chromium } from 'playwright'
 import { optionsToQuery } from '../protocol/option-query.ts'
 import { OptionError, type TrainingOptions } from '../protocol/options.ts'
 import { startServer } from '../server/serve.ts'
 import { CHROMIUM_ARGS, findBrowser } from './find-browser.mjs'
 import { onInterrupt } from './interrupt.ts'
-import { writeCheckpoint } from './checkpoint-folders.ts'
+import { isCheckpointName, writeCheckpoint } from './checkpoint-folders.ts'
 import { PageFiles } from './page-files.ts'
 import type { RunStart } from './run-start.ts'
 import { saveModel } from './save-model.ts'
+import { statPath, whyNotWritable } from './stat-path.ts'
 import { TrainingReport } from './training-report.ts'
 import { webRoot } from './web-root.ts'
 
@@ -68,16 +69,19 @@ function checkRanks({ ranks, options }: TrainSettings): void {
 }
 
 function checkFolder(folder: string, { overwrite, options, start }: TrainSettings): void {
-  const there = statSync(folder, { throwIfNoEntry: false })
+  const there = statPath(folder)
   if (there && !there.isDirectory()) throw new OptionError('output_dir', options.output_dir, { allowed: 'a folder; this is a file' })
-  const goesOn = start?.kind === 'checkpoint' && dirname(start.folder) === folder
+  const problem = whyNotWritable(folder)
+  if (problem !== null) throw new OptionError('output_dir', options.output_dir, { allowed: `a folder that can be written; ${problem}` })
+  // A copy of a checkpoint under another name may lie anywhere.
+  const goesOn = start?.kind === 'checkpoint' && isCheckpointName(basename(start.folder)) && dirname(start.folder) === folder
   if (overwrite || goesOn || !there || readdirSync(folder).length === 0) return
   throw new OptionError('output_dir', options.output_dir, { allowed: 'an empty or new folder, or --overwrite_output_dir' })
 }
 
 function checkTrainFile(path: string | null): void {
   if (path === null) return
-  if (!statSync(path, { throwIfNoEntry: false })?.isFile()) throw new OptionError('train_file', path, { allowed: 'the path of a text file' })
+  if (!statPath(path)?.isFile()) throw new OptionError('train_file', path, { allowed: 'the path of a text file' })
   try {
     accessSync(path, R_OK)
   } catch {

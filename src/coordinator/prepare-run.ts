@@ -27,6 +27,9 @@ export interface PreparedRun {
   readonly past: PastRun | null
 }
 
+/** One character in so many may be unknown to the tokenizer of a model that training starts from. */
+const MOST_UNKNOWN = 10
+
 export interface RunSource {
   /** Null for random weights. */
   readonly start?: StartFolder | null
@@ -42,6 +45,7 @@ export async function prepareRun(text: string, chosen: TrainingOptions, ranks: n
   const tokenizer = start?.tokenizerFiles ? tokenizerFromFiles(chosen.tokenizer, start.tokenizerFiles) : await buildTokenizer(chosen, text)
   if (start) checkVocabulary(tokenizer.vocabSize, start.config['vocab_size'])
   const corpus = buildCorpus(text, tokenizer, { blockSize: chosen.block_size, validationFraction: chosen.validation_split_percentage / 100 })
+  if (start && tokenizer.kind === 'char') checkKnown(corpus.tokens, tokenizer.vocabSize - 1)
   const batch = globalBatchSize(chosen, ranks)
   const options = { ...chosen, global_batch_size: batch }
   const perEpoch = updatesPerEpoch(corpus.numTrainSamples, batch)
@@ -78,6 +82,15 @@ export async function prepareRun(text: string, chosen: TrainingOptions, ranks: n
 
 function checkVocabulary(tokens: number, rows: unknown): void {
   if (typeof rows === 'number' && tokens > rows) throw new Error(`Cannot use this tokenizer with the model: it has ${tokens} tokens, need at most the ${rows} of vocab_size`)
+}
+
+/** Characters that a given tokenizer lacks are all one token: a few do no harm, a text of them is another alphabet. */
+function checkKnown(tokens: ArrayLike<number>, unknown: number): void {
+  let count = 0
+  for (let at = 0; at < tokens.length; at++) if (tokens[at] === unknown) count++
+  if (count * MOST_UNKNOWN > tokens.length) {
+    throw new Error(`Cannot train on this text: ${count} of its ${tokens.length} characters are not in the model's tokenizer, need at most 1 in ${MOST_UNKNOWN}`)
+  }
 }
 
 function initialState(start: StartFolder | null): InitialState {

@@ -152,6 +152,9 @@ describe('a run that is resumed', { timeout: 240_000 }, () => {
       /^Cannot resume: the text gives tokens with SHA-256 [0-9a-f]{64}, the checkpoint was trained on [0-9a-f]{64}, need the same text$/,
     )
     await expect(prepareRun(TEXT, options, 1, { start })).rejects.toThrow('the checkpoint has 12 updates done, need more in the run, which has 12')
+    await expect(prepareRun('белый кит, '.repeat(2_000), options, 1, { start: { ...start, resumed: null } })).rejects.toThrow(
+      /^Cannot train on this text: \d+ of its \d+ characters are not in the model's tokenizer, need at most 1 in 10$/,
+    )
   })
 
   it('a broken weight or moment is refused with its tensor and place, before the first update', async () => {
