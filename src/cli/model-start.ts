@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path'
 import { tokenizerKind } from '../checkpoint/tokenizer-kind.ts'
 import { OptionError, type OptionName, type TrainingOptions } from '../protocol/options.ts'
 import { resolveOptions } from '../protocol/presets.ts'
-import { pageFiles, type RawOptions, readJson, type RunStart } from './run-start.ts'
+import { pageFiles, type RawOptions, readObject, type RunStart } from './run-start.ts'
 import { statPath } from './stat-path.ts'
 
 /** Keys of config.json for each size, GPT-2's first. */
@@ -28,7 +28,7 @@ type Config = Readonly<Record<string, unknown>>
 export function modelStart(path: string, raw: RawOptions): RunStart {
   const folder = resolve(path)
   checkFolder(path, folder)
-  const config = objectIn(folder, 'config.json')
+  const config = readObject(folder, 'config.json')
   const options = resolveOptions({
     ...raw,
     ...family(config, path, raw),
@@ -80,7 +80,7 @@ function blockSize(config: Config, path: string, raw: RawOptions): unknown {
 
 function tokens(folder: string, path: string, { config, raw }: { readonly config: Config; readonly raw: RawOptions }): Partial<TrainingOptions> {
   if (!existsSync(join(folder, 'tokenizer.json'))) return {}
-  const tokenizer = tokenizerKind(objectIn(folder, 'tokenizer.json'))
+  const tokenizer = tokenizerKind(readObject(folder, 'tokenizer.json'))
   if (tokenizer === null) throw new OptionError('model', path, { allowed: 'a folder whose tokenizer.json Tabring wrote, or one without' })
   const given = raw['tokenizer']
   if (given !== undefined && given !== tokenizer) throw new OptionError('tokenizer', given, { allowed: `${tokenizer}, as in tokenizer.json of ${path}` })
@@ -93,10 +93,4 @@ function tokens(folder: string, path: string, { config, raw }: { readonly config
 
 function firstOf(config: Config, keys: readonly string[]): unknown {
   return keys.map((key) => config[key]).find((value) => value !== undefined && value !== null)
-}
-
-function objectIn(folder: string, name: string): Config {
-  const json = readJson(folder, name)
-  if (typeof json !== 'object' || json === null || Array.isArray(json)) throw new Error(`Cannot read ${join(folder, name)}: it is no JSON object, need one`)
-  return { ...json }
 }

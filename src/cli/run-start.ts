@@ -71,11 +71,11 @@ function checkFiles(from: string, folder: string): void {
 }
 
 function stateOf(folder: string): RunState {
-  return parseRunState(readJson(folder, RUN_STATE_FILE))
+  return parseRunState(readObject(folder, RUN_STATE_FILE))
 }
 
 function mergedOptions(folder: string, raw: RawOptions): TrainingOptions {
-  const saved = savedOptions(folder)
+  const saved = readObject(folder, 'training_args.json')
   const before = resolveOptions(saved)
   const samePreset = raw['preset'] === undefined || raw['preset'] === before.preset
   const base: Record<string, unknown> = { ...saved, output_dir: dirname(folder) }
@@ -90,16 +90,18 @@ function mergedOptions(folder: string, raw: RawOptions): TrainingOptions {
   return samePreset ? wanted : resolveOptions({ ...base, ...raw })
 }
 
-function savedOptions(folder: string): RawOptions {
-  const saved = readJson(folder, 'training_args.json')
-  if (typeof saved !== 'object' || saved === null || Array.isArray(saved)) throw new Error(`Cannot read ${join(folder, 'training_args.json')}: it is no JSON object, need one`)
-  return { ...saved }
+/** @throws with the path when the file does not hold one JSON object. */
+export function readObject(folder: string, name: string): Readonly<Record<string, unknown>> {
+  const path = join(folder, name)
+  const json = parsed(path)
+  if (typeof json !== 'object' || json === null || Array.isArray(json)) throw new Error(`Cannot read ${path}: it is no JSON object, need one`)
+  return { ...json }
 }
 
-export function readJson(folder: string, name: string): unknown {
+function parsed(path: string): unknown {
   try {
-    return JSON.parse(readFileSync(join(folder, name), 'utf8'))
+    return JSON.parse(readFileSync(path, 'utf8'))
   } catch (cause) {
-    throw new Error(`Cannot read ${join(folder, name)}: ${cause instanceof Error ? cause.message : String(cause)}, need JSON`, { cause })
+    throw new Error(`Cannot read ${path}: ${cause instanceof Error ? cause.message : String(cause)}, need JSON`, { cause })
   }
 }

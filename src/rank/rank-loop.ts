@@ -7,7 +7,6 @@ import { LinkTable } from './link-table.ts'
 import type { Replica, RunFiles } from './replica.ts'
 import type { NamedBlob } from './worker-bridge.ts'
 
-/** A collective that makes no progress for so long fails: well above the longest update that a rank may wait for. */
 export interface RankLoopPorts {
   /** To the coordinator; the blobs follow the message. */
   emit(message: FromRank, ...blobs: NamedBlob[]): void
