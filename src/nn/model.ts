@@ -1,7 +1,8 @@
 import type { Engine } from '../engine/engine.ts'
+import { crossEntropyHead, headLogits } from '../engine/ops/cross-entropy.ts'
 import type { TokenBatch } from '../engine/ops/embedding.ts'
 import type { FlatParameters } from '../engine/parameters.ts'
-import type { Tensor } from '../engine/tensor.ts'
+import type { Parameter, Tensor } from '../engine/tensor.ts'
 
 /** A model that predicts the next token; it knows neither batches' origin nor other ranks. */
 export interface CausalModel {
@@ -21,4 +22,31 @@ export interface CausalModel {
   loss(tokens: TokenBatch, targets: Tensor, lossSum: Tensor): Tensor
   /** hidden: [R, width] -> logits [R, vocab]. */
   logits(hidden: Tensor): Tensor
+}
+
+interface ModelParts extends Pick<CausalModel, 'parameters'> {
+  readonly config: Pick<CausalModel, 'vocabSize' | 'width' | 'positions'>
+  /** Hidden state after the last norm: [B * T, width]. */
+  body(tokens: TokenBatch): Tensor
+  /** [vocab, width], tied or not. */
+  readonly head: Parameter
+}
+
+/** A body under a head. Sequences longer than the config's positions are refused. */
+export function causalModel(engine: Engine, { parameters, config, body, head }: ModelParts): CausalModel {
+  const { vocabSize, width, positions } = config
+  function forward(tokens: TokenBatch): Tensor {
+    if (tokens.length > positions) throw new Error(`Cannot run ${tokens.length} positions: this model has ${positions}`)
+    return body(tokens)
+  }
+  return {
+    engine,
+    parameters,
+    vocabSize,
+    width,
+    positions,
+    forward,
+    loss: (tokens, targets, lossSum) => crossEntropyHead(forward(tokens), head, targets, lossSum),
+    logits: (hidden) => headLogits(hidden, head),
+  }
 }

@@ -1,14 +1,13 @@
 import type { Engine } from '../../engine/engine.ts'
 import { type HeadColumns, arrangeHeads } from '../../engine/ops/arrange-heads.ts'
 import { attention } from '../../engine/ops/attention.ts'
-import { crossEntropyHead, headLogits } from '../../engine/ops/cross-entropy.ts'
 import { embedding, type TokenBatch } from '../../engine/ops/embedding.ts'
 import { gated } from '../../engine/ops/gated.ts'
 import { layerNorm, rmsNorm } from '../../engine/ops/layer-norm.ts'
 import { type LinearOptions, linear } from '../../engine/ops/linear.ts'
 import { createParameters, type FlatParameters, type ParameterSpec } from '../../engine/parameters.ts'
 import type { Parameter, Tensor } from '../../engine/tensor.ts'
-import type { CausalModel } from '../model.ts'
+import { type CausalModel, causalModel } from '../model.ts'
 import { createRotaryTable } from '../rotary.ts'
 import type { DecoderConfig } from './decoder-config.ts'
 
@@ -44,22 +43,12 @@ export function createDecoder(engine: Engine, config: DecoderConfig): CausalMode
     return mlp(second, at, { config, residual: attended })
   }
 
-  function forward(tokens: TokenBatch): Tensor {
-    if (tokens.length > config.positions) throw new Error(`Cannot run ${tokens.length} positions: this model has ${config.positions}`)
+  function body(tokens: TokenBatch): Tensor {
     const hidden = blocks.reduce((x, at) => block(x, at, tokens), embedding(tokens, table, null))
     return norm(hidden, finalNorm, config)
   }
 
-  return {
-    engine,
-    parameters,
-    vocabSize: config.vocabSize,
-    width: config.width,
-    positions: config.positions,
-    forward,
-    loss: (tokens, targets, lossSum) => crossEntropyHead(forward(tokens), head, targets, lossSum),
-    logits: (hidden) => headLogits(hidden, head),
-  }
+  return causalModel(engine, { parameters, config, body, head })
 }
 
 /** x: [B * T, C] -> the mixed heads [B * T, H * D] */

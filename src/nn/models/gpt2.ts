@@ -1,12 +1,11 @@
 import type { Engine } from '../../engine/engine.ts'
 import { attention } from '../../engine/ops/attention.ts'
-import { crossEntropyHead, headLogits } from '../../engine/ops/cross-entropy.ts'
 import { embedding, type TokenBatch } from '../../engine/ops/embedding.ts'
 import { layerNorm } from '../../engine/ops/layer-norm.ts'
 import { linear } from '../../engine/ops/linear.ts'
 import { createParameters, type FlatParameters, type ParameterSpec } from '../../engine/parameters.ts'
 import type { Parameter, Tensor } from '../../engine/tensor.ts'
-import type { CausalModel } from '../model.ts'
+import { type CausalModel, causalModel } from '../model.ts'
 import type { Gpt2Config } from './gpt2-config.ts'
 
 interface Layer {
@@ -41,23 +40,13 @@ export function createGpt2(engine: Engine, config: Gpt2Config): CausalModel {
     return linear(inner, at.mlpOut.weight, at.mlpOut.bias, { layout, residual: middle })
   }
 
-  function forward(tokens: TokenBatch): Tensor {
-    if (tokens.length > config.positions) throw new Error(`Cannot run ${tokens.length} positions: this model has ${config.positions}`)
+  function body(tokens: TokenBatch): Tensor {
     const embedded = embedding(tokens, wte, wpe)
     const hidden = blocks.reduce((x, at) => block(x, at, tokens), embedded)
     return layerNorm(hidden, finalNorm.weight, finalNorm.bias, { epsilon })
   }
 
-  return {
-    engine,
-    parameters,
-    vocabSize: config.vocabSize,
-    width: config.width,
-    positions: config.positions,
-    forward,
-    loss: (tokens, targets, lossSum) => crossEntropyHead(forward(tokens), wte, targets, lossSum),
-    logits: (hidden) => headLogits(hidden, wte),
-  }
+  return causalModel(engine, { parameters, config, body, head: wte })
 }
 
 /** Embeddings first: the backward reaches them last, so buckets fill from the end. */
