@@ -42,7 +42,7 @@ Trained ${ORIGINS[facts.startedFrom]}in browser tabs with Tabring.
 | Tokens | ${TOKENS[options.tokenizer]}, a vocabulary of ${grouped(vocabSize)} |
 | Model | ${grouped(parameters)} parameters: ${options.n_layer} layers, width ${options.n_embd}, ${options.n_head} heads, ${options.block_size} positions |
 | Training | ${training(records)} |
-| Optimizer | AdamW, learning rate ${formatGeneral(options.learning_rate)} (${options.lr_scheduler_type}), weight decay ${formatGeneral(options.weight_decay)}, gradient norm at most ${formatGeneral(options.max_grad_norm)} |
+| Optimizer | ${options.optim === 'sgd' ? 'SGD' : 'AdamW'}, learning rate ${formatGeneral(options.learning_rate)} (${options.lr_scheduler_type}), weight decay ${formatGeneral(options.weight_decay)}, gradient norm at most ${formatGeneral(options.max_grad_norm)} |
 ${losses(facts)}
 All options are in \`training_args.json\`, the losses of the run in \`trainer_state.json\`.
 

@@ -32,6 +32,8 @@ const FIXED: readonly OptionName[] = [
   'train_sampling_strategy',
   'seed',
   'global_batch_size',
+  'optim',
+  'momentum',
   'per_device_train_batch_size',
 ]
 

@@ -55,7 +55,7 @@ test('three steps agree with float64 AdamW in the order of torch, with decay on 
   const state = await readTrainingState(engine, parameters, optimizer)
   expect(state.committed).toBe(3)
   for (const [index, expected] of values.entries()) expect(Math.abs(state.values[index]! - expected)).toBeLessThan(2e-6)
-  for (const [index, expected] of m.entries()) expect(Math.abs(state.firstMoments[index]! - expected)).toBeLessThan(1e-6)
+  for (const [index, expected] of m.entries()) expect(Math.abs(state.optimizer[0]![index]! - expected)).toBeLessThan(1e-6)
 })
 
 test('a state that is written back gives the same hash and the same next step', async () => {
@@ -83,6 +83,7 @@ test('a state that is written back gives the same hash and the same next step', 
 test('a state of another model is refused with both sizes', () => {
   const parameters = createParameters(engine, SPECS)
   const optimizer = new AdamW(engine, parameters, OPTIONS)
-  const short = { values: new Float32Array(64), firstMoments: new Float32Array(64), secondMoments: new Float32Array(64), committed: 1 }
+  const short = { values: new Float32Array(64), optimizer: [new Float32Array(64), new Float32Array(64)], committed: 1 }
   expect(() => writeTrainingState(engine, parameters, optimizer, short)).toThrow(`Cannot restore values: 64 elements, need ${parameters.elements}`)
+  expect(() => writeTrainingState(engine, parameters, optimizer, { ...short, optimizer: [] })).toThrow('Cannot restore the optimizer: it has 0 arrays, need 2')
 })

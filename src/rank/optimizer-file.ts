@@ -3,23 +3,22 @@ import { type RawTensor, writeSafetensors } from '../checkpoint/safetensors.ts'
 import { readWeights } from '../checkpoint/weights.ts'
 import type { Engine } from '../engine/engine.ts'
 import type { FlatParameters } from '../engine/parameters.ts'
-import type { Storage } from '../engine/storage.ts'
 import { formatShape } from '../engine/tensor.ts'
 import { splitSlots } from '../nn/named-tensors.ts'
-import type { AdamW } from '../optim/adamw.ts'
+import type { Optimizer } from '../optim/optimizer.ts'
 
-/** optimizer.safetensors: AdamW's moments by parameter name, as torch calls them. */
+/** optimizer.safetensors: what the optimizer remembers of each parameter, by names as torch's. */
 
 interface Trained {
   readonly engine: Engine
   readonly model: { readonly parameters: FlatParameters }
-  readonly optimizer: AdamW
+  readonly optimizer: Optimizer
 }
 
 export async function packOptimizer({ engine, model, optimizer }: Trained): Promise<Uint8Array<ArrayBuffer>> {
   const { parameters } = model
   const tensors = new Map<string, RawTensor>()
-  const reads = moments(optimizer).map(async ([kind, storage]) => [kind, new Float32Array(await engine.readBytes(storage, parameters.elements * 4))] as const)
+  const reads = optimizer.state.map(async ({ name: kind, storage }) => [kind, new Float32Array(await engine.readBytes(storage, parameters.elements * 4))] as const)
   for (const [kind, flat] of await Promise.all(reads)) {
     for (const [name, { shape, values }] of splitSlots(parameters, flat)) tensors.set(`${name}.${kind}`, floatTensor(values, shape))
   }
@@ -30,7 +29,7 @@ export async function packOptimizer({ engine, model, optimizer }: Trained): Prom
 export function restoreOptimizer({ engine, model, optimizer }: Trained, file: Uint8Array): void {
   const { slots, elements } = model.parameters
   const tensors = readWeights(file)
-  const restored = moments(optimizer).map(([kind, storage]) => {
+  const restored = optimizer.state.map(({ name: kind, storage }) => {
     const flat = new Float32Array(elements)
     for (const { name, shape, offset } of slots) {
       const key = `${name}.${kind}`
@@ -45,11 +44,4 @@ export function restoreOptimizer({ engine, model, optimizer }: Trained, file: Ui
   const [extra] = tensors.keys()
   if (extra !== undefined) throw new Error(`Cannot restore the optimizer: it has no parameter for ${extra} (${tensors.size} extra)`)
   for (const [storage, flat] of restored) engine.write(storage, flat)
-}
-
-function moments({ firstMoments, secondMoments }: AdamW): readonly (readonly [kind: string, storage: Storage])[] {
-  return [
-    ['exp_avg', firstMoments],
-    ['exp_avg_sq', secondMoments],
-  ]
 }

@@ -10,7 +10,7 @@ import { fromHuggingFace } from '../nn/models/from-hugging-face.ts'
 import { initialiseModel } from '../nn/models/initialise.ts'
 import { checkFits } from '../nn/models/memory.ts'
 import { loadTensors, readTensors } from '../nn/named-tensors.ts'
-import { AdamW } from '../optim/adamw.ts'
+import { createOptimizer } from '../optim/create-optimizer.ts'
 import { GradNorm } from '../optim/grad-norm.ts'
 import { type Schedule, learningRate, warmupSteps } from '../optim/schedule.ts'
 import { stateHash } from '../optim/state-hash.ts'
@@ -78,12 +78,7 @@ export async function createReplica(engine: Engine, message: Prepare, files: Run
   const trainee: Trainee = {
     engine,
     model,
-    optimizer: new AdamW(engine, model.parameters, {
-      beta1: options.adam_beta1,
-      beta2: options.adam_beta2,
-      epsilon: options.adam_epsilon,
-      weightDecay: options.weight_decay,
-    }),
+    optimizer: createOptimizer(engine, model.parameters, options),
     norm: new GradNorm(engine, model.parameters),
     losses: new LossSlots(engine),
     sync: new GradientSync(engine, model.parameters, { capBytes: options.bucket_cap_mb * 1e6 }),
@@ -163,7 +158,7 @@ class ModelReplica implements Replica {
     const { engine, model, optimizer } = this.#trainee
     const state = await readTrainingState(engine, model.parameters, optimizer)
     const counters = Float64Array.of(state.committed, this.nextUpdate)
-    const parts = [state.values, state.firstMoments, state.secondMoments, counters]
+    const parts = [state.values, ...state.optimizer, counters]
     for (const [collective, part] of parts.entries()) {
       await ring.broadcast(new Uint8Array(part.buffer), source, { update: 0, collective })
     }

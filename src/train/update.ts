@@ -2,9 +2,9 @@ import type { Engine } from '../engine/engine.ts'
 import { uploadTokens } from '../engine/ops/embedding.ts'
 import { countItems, shiftLabels } from '../nn/targets.ts'
 import type { CausalModel } from '../nn/model.ts'
-import type { AdamW } from '../optim/adamw.ts'
 import { clipFactor } from '../optim/clip.ts'
 import type { GradNorm } from '../optim/grad-norm.ts'
+import type { Optimizer } from '../optim/optimizer.ts'
 import type { GradientSync, WindowSync } from '../parallel/ddp.ts'
 import type { Reducer } from '../parallel/reducer.ts'
 import type { MicroBatchPlan, UpdateReport } from '../protocol/update-plan.ts'
@@ -16,7 +16,7 @@ import { countVotes, gatherVotes, type Vote } from './vote.ts'
 export interface Trainee {
   readonly engine: Engine
   readonly model: CausalModel
-  readonly optimizer: AdamW
+  readonly optimizer: Optimizer
   readonly norm: GradNorm
   readonly losses: LossSlots
   readonly sync: GradientSync
