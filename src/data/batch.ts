@@ -9,7 +9,9 @@ export interface Batch {
   readonly ids: Uint32Array<ArrayBuffer>
   /** [rows, blockSize], one for each id and not shifted: the loss does that. */
   readonly labels: Int32Array<ArrayBuffer>
-  /** Labels that will be predicted: all but a row's first and the ignored ones. */
+  /** [rows, blockSize]: where in the row each token's document starts; null where every row is one document from 0. */
+  readonly starts: Uint32Array<ArrayBuffer> | null
+  /** Labels that will be predicted: all but each document's first and the ignored ones. */
   readonly numItems: number
 }
 
@@ -51,5 +53,5 @@ export function makeBatchFromRows(inputIds: readonly (readonly number[])[], labe
 
 function emptyBatch({ rows, blockSize }: BatchShape, samples: number): Omit<Batch, 'numItems'> {
   if (samples > rows) throw new Error(`Cannot batch ${samples} samples: need at most ${rows}`)
-  return { ids: new Uint32Array(rows * blockSize), labels: new Int32Array(rows * blockSize).fill(IGNORED_LABEL) }
+  return { ids: new Uint32Array(rows * blockSize), labels: new Int32Array(rows * blockSize).fill(IGNORED_LABEL), starts: null }
 }

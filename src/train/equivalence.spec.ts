@@ -27,7 +27,7 @@ function rowsOf(samples: readonly number[]) {
       if (t >= sample % 7) labels[row * SHAPE.length + t] = id
     }
   }
-  return { ids, labels }
+  return { ids, labels, starts: null }
 }
 
 function itemsOf(sample: number): number {

@@ -1,7 +1,6 @@
-import { uploadTokens } from '../engine/ops/embedding.ts'
-import { countItems, shiftLabels } from '../nn/targets.ts'
 import type { MicroBatchPlan } from '../protocol/update-plan.ts'
 import type { Trainee } from './update.ts'
+import { uploadMicroBatch } from './upload-micro-batch.ts'
 
 export interface Evaluation {
   /** Sum of the target losses, in nats. */
@@ -27,9 +26,7 @@ export async function evaluate(trainee: Trainee, microBatches: readonly MicroBat
 
 function enqueueLosses({ engine, model, losses, source, shape }: Trainee, samples: MicroBatchPlan, index: number): number {
   using _scope = engine.scope()
-  const { ids, labels } = source(samples)
-  const targets = shiftLabels(labels, shape.batch, shape.length)
-  const tokens = uploadTokens(engine, ids, { ...shape, vocabSize: model.vocabSize })
-  model.loss(tokens, engine.upload(targets, [targets.length]), losses.of(index))
-  return countItems(targets)
+  const { tokens, targets, items } = uploadMicroBatch(model, source(samples), shape)
+  model.loss(tokens, targets, losses.of(index))
+  return items
 }

@@ -30,7 +30,7 @@ function tinyTrainee(engine: Engine, config = GPT2): Trainee {
   initialiseModel(engine, model.parameters, config, 1)
   return traineeOf(model, SHAPE, (samples) => {
     const ids = Uint32Array.from({ length: 16 }, (_, index) => (index * index + (samples[0] ?? 0) * 7) % 20)
-    return { ids, labels: Int32Array.from(ids) }
+    return { ids, labels: Int32Array.from(ids), starts: null }
   })
 }
 

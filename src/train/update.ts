@@ -1,6 +1,4 @@
 import type { Engine } from '../engine/engine.ts'
-import { uploadTokens } from '../engine/ops/embedding.ts'
-import { countItems, shiftLabels } from '../nn/targets.ts'
 import type { CausalModel } from '../nn/model.ts'
 import { clipFactor } from '../optim/clip.ts'
 import type { GradNorm } from '../optim/grad-norm.ts'
@@ -10,6 +8,7 @@ import type { Reducer } from '../parallel/reducer.ts'
 import type { MicroBatchPlan, UpdateReport } from '../protocol/update-plan.ts'
 import type { BatchShape, BatchSource } from './batch-source.ts'
 import type { LossSlots } from './loss-slots.ts'
+import { uploadMicroBatch } from './upload-micro-batch.ts'
 import { countVotes, gatherVotes, type Vote } from './vote.ts'
 
 /** What one rank trains with; made once for a run. */
@@ -107,12 +106,10 @@ async function finished(engine: Engine, reducer: Reducer): Promise<{ readonly at
 /** Forward and backward of one micro-batch; `last` hears of finished gradients when it is the window's last. Returns its targets. */
 function enqueueMicroBatch({ engine, model, losses, source, shape }: Trainee, samples: MicroBatchPlan, index: number, last: WindowSync | null): number {
   using _scope = engine.scope()
-  const { ids, labels } = source(samples)
-  const targets = shiftLabels(labels, shape.batch, shape.length)
-  const tokens = uploadTokens(engine, ids, { ...shape, vocabSize: model.vocabSize })
-  const root = model.loss(tokens, engine.upload(targets, [targets.length]), losses.of(index))
+  const { tokens, targets, items } = uploadMicroBatch(model, source(samples), shape)
+  const root = model.loss(tokens, targets, losses.of(index))
   engine.tape.backward(root, last ? (parameter) => last.ready(parameter.name) : undefined)
-  return countItems(targets)
+  return items
 }
 
 async function castVote({ norm, losses }: Trainee, items: number, failure: unknown): Promise<Vote> {

@@ -31,7 +31,7 @@ async function boot(): Promise<void> {
     sync: new GradientSync(engine, model.parameters, { capBytes: 2 ** 22, firstCapBytes: 2 ** 20 }),
     source: () => {
       const { ids } = batchOf(update)
-      return { ids, labels: Int32Array.from(ids) }
+      return { ids, labels: Int32Array.from(ids), starts: null }
     },
     shape: { batch: BATCH, length: LENGTH },
     maxGradNorm: 0,

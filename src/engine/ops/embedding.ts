@@ -4,6 +4,8 @@ import positionSource from '../../../shaders/position-backward.wgsl?raw'
 import { type Engine, foldedGrid } from '../engine.ts'
 import type { Kernel } from '../kernel.ts'
 import { type Tensor, formatShape } from '../tensor.ts'
+import { type Documents, uploadDocuments } from './document-bounds.ts'
+import { groupRows } from './group-rows.ts'
 
 const forward: Kernel = { name: 'embedding-forward', source: forwardSource }
 const backward: Kernel = { name: 'embedding-backward', source: backwardSource }
@@ -17,38 +19,25 @@ export interface TokenBatch {
   readonly ids: Tensor
   /** Rows grouped by token, for the gradient of the table; layout in embedding-backward.wgsl. */
   readonly sorted: Tensor
+  /** Null where every row is one document from 0. */
+  readonly documents: Documents | null
 }
 
 export interface TokenShape {
   readonly batch: number
   readonly length: number
   readonly vocabSize: number
+  /** As in `MicroBatch`; null or missing where every row is one document from 0. */
+  readonly starts?: Uint32Array | null
 }
 
-/** @throws when an id is not below the vocabulary's size: a shader would silently read another row. */
-export function uploadTokens(engine: Engine, ids: Uint32Array<ArrayBuffer>, { batch, length, vocabSize }: TokenShape): TokenBatch {
+/** @throws when starts are not those of documents that follow one another, and when an id is not below the vocabulary's size: a shader would silently read another row. */
+export function uploadTokens(engine: Engine, ids: Uint32Array<ArrayBuffer>, { batch, length, vocabSize, starts = null }: TokenShape): TokenBatch {
   if (ids.length !== batch * length) throw new Error(`Cannot upload ${ids.length} tokens: need ${batch} x ${length}`)
   const bad = ids.findIndex((id) => id >= vocabSize)
   if (bad >= 0) throw new Error(`Cannot embed token ${ids[bad]} at position ${bad}: the vocabulary has ${vocabSize}`)
-  return { batch, length, ids: engine.upload(ids, [ids.length]), sorted: engine.upload(groupRows(ids), [2 + 3 * ids.length]) }
-}
-
-/** Rows by token, each token's rows in order: [groups, tokens..., starts..., rows...]. */
-function groupRows(ids: Uint32Array): Uint32Array<ArrayBuffer> {
-  const rows = ids.length
-  const order = Array.from(ids.keys()).sort((a, b) => (ids[a] ?? 0) - (ids[b] ?? 0) || a - b)
-  const packed = new Uint32Array(2 + 3 * rows)
-  let groups = 0
-  for (const [at, row] of order.entries()) {
-    packed[2 + 2 * rows + at] = row
-    if (at > 0 && ids[row] === packed[groups]) continue
-    packed[1 + groups] = ids[row] ?? 0
-    packed[1 + rows + groups] = at
-    groups++
-  }
-  packed[1 + rows + groups] = rows
-  packed[0] = groups
-  return packed
+  const documents = starts && uploadDocuments(engine, starts, { batch, length })
+  return { batch, length, ids: engine.upload(ids, [ids.length]), sorted: engine.upload(groupRows(ids), [2 + 3 * ids.length]), documents }
 }
 
 /** tokens [B, T], table [V, C], positions [P, C] or null -> table[id] + positions[t]: [B * T, C] */

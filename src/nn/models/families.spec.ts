@@ -12,9 +12,14 @@ test('[U4] targets are counted on the labels after the first of each row', () =>
   for (const family of GOLDEN_FAMILIES) {
     const { num_items, ...golden } = goldenBatch(family)
     const batch = golden.input_ids.length
-    expect(countItems(shiftLabels(microBatchOf(golden).labels, batch, golden.input_ids[0]?.length ?? 0))).toBe(num_items)
+    expect(countItems(shiftLabels(microBatchOf(golden).labels, { batch, length: golden.input_ids[0]?.length ?? 0 }))).toBe(num_items)
   }
-  expect(countItems(shiftLabels(Int32Array.of(7, 7, 7, 7, 7), 1, 5))).toBe(4)
+  expect(countItems(shiftLabels(Int32Array.of(7, 7, 7, 7, 7), { batch: 1, length: 5 }))).toBe(4)
+})
+
+test('[U4] the last token of a document predicts nothing, whatever the label behind it', () => {
+  const starts = Uint32Array.of(0, 0, 2, 2, 4)
+  expect([...shiftLabels(Int32Array.of(1, 2, 3, 4, 5), { batch: 1, length: 5, starts })]).toEqual([2, -100, 4, -100, -100])
 })
 
 test('a config of another family is refused with the families', () => {
@@ -30,7 +35,7 @@ describe.each(cases)('%s on the %s profile', (family, profile) => {
   const batch = golden.input_ids.length
   const length = golden.input_ids[0]?.length ?? 0
   const { ids, labels } = microBatchOf(golden)
-  const targets = shiftLabels(labels, batch, length)
+  const targets = shiftLabels(labels, { batch, length })
   let engine: Engine
   beforeAll(async () => {
     engine = await openTestEngine(profile, { poison: true })

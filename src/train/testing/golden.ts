@@ -83,5 +83,5 @@ export function microBatchOf({ input_ids, labels }: GoldenRows, rows = input_ids
   const flat = new Int32Array(rows * length).fill(-100)
   ids.set(input_ids.flat())
   flat.set(labels.flat())
-  return { ids, labels: flat }
+  return { ids, labels: flat, starts: null }
 }

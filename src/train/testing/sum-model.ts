@@ -54,5 +54,5 @@ export function createSumModel(engine: Engine): CausalModel {
 export function rowOfGradients(values: readonly number[], length: number): MicroBatch {
   const ids = new Uint32Array(length)
   ids.set(values)
-  return { ids, labels: Int32Array.from({ length }, (_, index) => (index >= 1 && index <= values.length ? 0 : -100)) }
+  return { ids, labels: Int32Array.from({ length }, (_, index) => (index >= 1 && index <= values.length ? 0 : -100)), starts: null }
 }
