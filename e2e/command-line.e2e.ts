@@ -153,7 +153,7 @@ test('train: a resume that contradicts the checkpoint is refused with both value
   writeFileSync(text, 'another text than the book, '.repeat(200))
   const other = tabring(...resume, '--train_file', text)
   expect(await other.exitCode).toBe(1)
-  expect(lastLine(other)).toMatch(/^Cannot resume: the text gives tokens with SHA-256 [0-9a-f]{64}, the checkpoint was trained on [0-9a-f]{64}, need the same text$/)
+  expect(lastLine(other)).toMatch(/^Cannot resume: the data gives tokens with SHA-256 [0-9a-f]{64}, the checkpoint was trained on [0-9a-f]{64}, need the same data$/)
   expect(existsSync(join(folder, 'none'))).toBe(false)
 })
 

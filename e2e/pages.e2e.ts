@@ -4,7 +4,8 @@ import { type Browser, type Page, expect, test } from '@playwright/test'
 import { readModelFolder } from '../src/checkpoint/hf-folder.ts'
 import { unzipFiles } from '../src/checkpoint/zip.ts'
 import { prepareRun } from '../src/coordinator/prepare-run.ts'
-import { buildCorpus } from '../src/data/corpus.ts'
+import { buildBlocks } from '../src/data/block-corpus.ts'
+import { plainText } from '../src/data/build-corpus.ts'
 import type { Tokenizer } from '../src/data/tokenizer.ts'
 import { resolveOptions } from '../src/protocol/presets.ts'
 import { gpt2Loss } from './support/gpt2-reference.ts'
@@ -47,8 +48,8 @@ async function heldOutRows(text: string, tokenizer: Tokenizer, options: Readonly
   const {
     settings,
     options: { block_size, validation_split_percentage },
-  } = await prepareRun(text, resolveOptions(options), 2)
-  const { tokens } = buildCorpus(text, tokenizer, { blockSize: block_size, validationFraction: validation_split_percentage / 100 })
+  } = await prepareRun(plainText(text), resolveOptions(options), 2)
+  const { tokens } = buildBlocks(text, tokenizer, { blockSize: block_size, validationFraction: validation_split_percentage / 100 })
   return settings.evalSamples.map((sample) => Uint32Array.from(tokens.subarray(sample * block_size, (sample + 1) * block_size)))
 }
 
@@ -126,7 +127,7 @@ test('a text file of one’s own is trained on; an empty, a binary and a too sho
   const room = await openCoordinator(context, server.url, { preset: 'tiny', max_steps: 2, eval_strategy: 'no', sample_every: 0 })
   const { page } = room
   await expect(page.getByText('Moby Dick')).toBeVisible()
-  const choose = (name: string, buffer: Buffer) => page.locator('input[type=file]').setInputFiles({ name, mimeType: 'text/plain', buffer })
+  const choose = (name: string, buffer: Buffer) => page.locator('input[name=train_file]').setInputFiles({ name, mimeType: 'text/plain', buffer })
   await choose('empty.txt', Buffer.from(''))
   await expect(page.getByRole('alert')).toContainText('empty.txt')
   await choose('picture.png', Buffer.from([0x89, 0x50, 0, 0, 0, 1, 2, 0xff, 0xfe]))
@@ -210,7 +211,7 @@ test('without the book the page still opens, says so, and trains on a file', asy
   const room = await openCoordinator(context, server.url, OPTIONS)
   await expect(room.page.getByRole('alert')).toContainText('Cannot load the book: the server answered 503, need 200')
   await expect(room.page.getByRole('button', { name: 'Start' })).toBeDisabled()
-  await room.page.locator('input[type=file]').setInputFiles({ name: 'own.txt', mimeType: 'text/plain', buffer: Buffer.from('my own small text. '.repeat(200)) })
+  await room.page.locator('input[name=train_file]').setInputFiles({ name: 'own.txt', mimeType: 'text/plain', buffer: Buffer.from('my own small text. '.repeat(200)) })
   await expect(room.page.getByRole('button', { name: 'Start' })).toBeEnabled({ timeout: 30_000 })
   await expect(room.page.getByRole('alert')).toBeHidden()
   await context.close()

@@ -25,6 +25,8 @@ const record = (step: number): StepRecord => ({
   learning_rate: 1e-3,
   epoch: step / 4,
   num_items: 124,
+  num_samples: 1,
+  num_tokens: 1,
   outcome: 'committed',
   ranks: 2,
   tokens_per_second: 1,
@@ -37,7 +39,7 @@ const facts = {
   modelType: 'gpt2',
   options,
   startedFrom: 'seed' as const,
-  source: { name: 'my|book.txt', characters: 123_456 },
+  source: { name: 'my|book.txt', amount: 123_456, unit: 'characters' as const },
   vocabSize: 84,
   parameters: 29_000,
   records: run.records,
@@ -124,12 +126,12 @@ describe('trainerStateJson', () => {
       max_steps: 20,
       num_train_epochs: 1,
       train_batch_size: 4,
-      num_input_tokens_seen: 256,
+      num_input_tokens_seen: 2,
       log_history: [
         { loss: 3, grad_norm: 1, learning_rate: 1e-3, epoch: 0.25, step: 1 },
         { loss: 2, grad_norm: 1, learning_rate: 1e-3, epoch: 0.5, step: 2 },
-        { eval_loss: 2.25, eval_runtime: 0.5, epoch: 0.5, step: 2 },
-        { train_runtime: 0.2, train_samples_per_second: 40, train_steps_per_second: 10, train_loss: 2.5, epoch: 0.5, step: 2 },
+        { eval_loss: 2.25, eval_perplexity: Math.exp(2.25), eval_runtime: 0.5, epoch: 0.5, step: 2 },
+        { train_runtime: 0.2, train_samples_per_second: 10, train_steps_per_second: 10, train_loss: 2.5, epoch: 0.5, step: 2 },
       ],
     })
   })
@@ -147,7 +149,7 @@ describe('modelCard', () => {
   it('tells data, steps, losses and how to load the model', () => {
     const card = modelCard(facts)
     expect(card).toMatch(/^---\nlibrary_name: transformers\n/)
-    expect(card).toContain('my\\|book.txt, 123,456 characters; the last 5 % held out')
+    expect(card).toContain('my\\|book.txt, 123,456 characters |')
     expect(card).toContain('| Training | 2 updates (0.5 epochs) on up to 2 ranks |')
     expect(card).toContain('| Training loss | 2 nats per character in the last update |\n| Validation loss | 2.25 nats per character after update 2 |\n')
     expect(card).toContain('Trained from random weights in browser tabs')

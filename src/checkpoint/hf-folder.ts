@@ -14,7 +14,8 @@ export interface ModelParts {
   readonly generationConfig: Json
   /** A safetensors file. */
   readonly weights: Uint8Array
-  readonly tokenizerFiles: TokenizerFiles
+  /** Null when nobody knows the texts of the ids. */
+  readonly tokenizerFiles: TokenizerFiles | null
   readonly trainerState: Json
   readonly trainingArgs: Json
   /** Markdown. */
@@ -26,6 +27,8 @@ export interface TokenizerFiles {
   readonly 'tokenizer_config.json': Json
 }
 
+const TOKENIZER_FILES = ['tokenizer.json', 'tokenizer_config.json'] as const
+
 /** A trained model as Hugging Face lays it out. */
 export function modelFolder(parts: ModelParts): FolderFile[] {
   return [
@@ -33,8 +36,7 @@ export function modelFolder(parts: ModelParts): FolderFile[] {
     jsonFile('config.json', parts.config),
     jsonFile('generation_config.json', parts.generationConfig),
     { name: 'model.safetensors', bytes: parts.weights },
-    jsonFile('tokenizer.json', parts.tokenizerFiles['tokenizer.json']),
-    jsonFile('tokenizer_config.json', parts.tokenizerFiles['tokenizer_config.json']),
+    ...(parts.tokenizerFiles ? TOKENIZER_FILES.map((name) => jsonFile(name, parts.tokenizerFiles?.[name] ?? {})) : []),
     jsonFile('trainer_state.json', parts.trainerState),
     jsonFile('training_args.json', parts.trainingArgs),
   ]

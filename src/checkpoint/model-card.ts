@@ -9,14 +9,14 @@ export interface ModelCardFacts {
   readonly modelType: string
   readonly options: TrainingOptions
   readonly startedFrom: InitialState['from']
-  readonly source: { readonly name: string; readonly characters: number }
+  readonly source: { readonly name: string; readonly amount: number; readonly unit: 'characters' | 'rows' }
   readonly vocabSize: number
   readonly parameters: number
   readonly records: readonly StepRecord[]
   readonly evaluations: readonly EvaluationRecord[]
 }
 
-const TOKENS: Readonly<Record<TrainingOptions['tokenizer'], string>> = { byte: 'bytes', char: 'characters', bpe: 'byte-level BPE tokens' }
+const TOKENS: Readonly<Record<TrainingOptions['tokenizer'], string>> = { byte: 'bytes', char: 'characters', bpe: 'byte-level BPE tokens', file: "the model's own tokens" }
 
 /** A checkpoint does not tell how its run began. */
 const ORIGINS: Readonly<Record<InitialState['from'], string>> = { seed: 'from random weights ', weights: 'from the weights of another model ', checkpoint: '' }
@@ -38,7 +38,7 @@ Trained ${ORIGINS[facts.startedFrom]}in browser tabs with Tabring.
 
 | | |
 |---|---|
-| Data | ${plain(source.name)}, ${grouped(source.characters)} characters; the last ${formatGeneral(options.validation_split_percentage)} % held out |
+| Data | ${plain(source.name)}, ${grouped(source.amount)} ${source.unit} |
 | Tokens | ${TOKENS[options.tokenizer]}, a vocabulary of ${grouped(vocabSize)} |
 | Model | ${grouped(parameters)} parameters: ${options.n_layer} layers, width ${options.n_embd}, ${options.n_head} heads, ${options.block_size} positions |
 | Training | ${training(records)} |

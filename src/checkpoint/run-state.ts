@@ -1,16 +1,16 @@
 import * as v from 'valibot'
-import type { CorpusFacts } from '../protocol/room-messages.ts'
 import type { EvaluationRecord, StepRecord } from '../protocol/step-record.ts'
 
 /** training_state.json of a checkpoint: with weights and moments, all that a run goes on from. */
 export interface RunState {
-  readonly version: 1
+  readonly version: 2
   /** Optimizer steps taken; the learning-rate schedule follows them. */
   readonly committed: number
   /** Windows of the sample order that are done, skipped ones included. */
   readonly update: number
   readonly lr_scheduler: SchedulerState
-  readonly corpus: CorpusFacts
+  /** Of the tokens that it was trained on, as they cross the wire. */
+  readonly corpus_sha256: string
   readonly records: readonly StepRecord[]
   readonly evaluations: readonly EvaluationRecord[]
 }
@@ -40,6 +40,8 @@ const stepRecord = v.object({
   learning_rate: v.number(),
   epoch: v.number(),
   num_items: count,
+  num_samples: count,
+  num_tokens: count,
   outcome: v.picklist(['committed', 'skipped-non-finite', 'skipped-no-items']),
   ranks: count,
   tokens_per_second: v.number(),
@@ -48,11 +50,11 @@ const stepRecord = v.object({
 })
 
 const runState = v.object({
-  version: v.literal(1),
+  version: v.literal(2),
   committed: count,
   update: count,
   lr_scheduler: v.object({ type: v.string(), total_steps: count, last_epoch: count, last_lr: v.number() }),
-  corpus: v.object({ bytes: count, sha256: v.string(), bytesPerToken: v.union([v.literal(2), v.literal(4)]), trainTokens: count, validationTokens: count }),
+  corpus_sha256: v.string(),
   records: v.array(stepRecord),
   evaluations: v.array(v.object({ step: count, epoch: v.number(), eval_loss: reading, eval_items: count, eval_runtime: v.number() })),
 }) satisfies v.GenericSchema<unknown, RunState>

@@ -8,18 +8,14 @@ export interface RunSoFar {
   readonly maxSteps: number
   readonly records: readonly StepRecord[]
   readonly evaluations: readonly EvaluationRecord[]
-  /** Tokens of one sample that are predicted. */
-  readonly itemsPerSample: number
   /** A finished run has the Trainer's summary as its last entry. */
   readonly finished: boolean
 }
 
 /** trainer_state.json as the Hugging Face Trainer writes it. */
-export function trainerStateJson({ options, maxSteps, records, evaluations, itemsPerSample, finished }: RunSoFar): Record<string, unknown> {
+export function trainerStateJson({ options, maxSteps, records, evaluations, finished }: RunSoFar): Record<string, unknown> {
   const history = logHistory(records, evaluations, options)
-  const summary = finished && records.length > 0 ? [summaryEntry(records, itemsPerSample)] : []
-  const blockSize = itemsPerSample + 1
-  const items = records.reduce((sum, record) => sum + record.num_items, 0)
+  const summary = finished && records.length > 0 ? [summaryEntry(records)] : []
   return {
     best_global_step: null,
     best_metric: null,
@@ -33,7 +29,7 @@ export function trainerStateJson({ options, maxSteps, records, evaluations, item
     log_history: [...history, ...summary],
     logging_steps: options.logging_steps,
     max_steps: maxSteps,
-    num_input_tokens_seen: (items / itemsPerSample) * blockSize,
+    num_input_tokens_seen: records.reduce((sum, record) => sum + record.num_tokens, 0),
     num_train_epochs: Math.ceil(options.max_steps > 0 ? (records.at(-1)?.epoch ?? 0) : options.num_train_epochs),
     stateful_callbacks: {},
     total_flos: 0,

@@ -53,7 +53,7 @@ it('a resumed run goes on in the folder of its checkpoint, or in one that is emp
   const own = mkdtempSync(join(tmpdir(), 'tabring-'))
   const checkpoint = writeTestCheckpoint(own, 9, resolveOptions({ preset: 'tiny' }))
   const text = ['--train_file', join(folder, 'none.txt')]
-  const noText = `Cannot set train_file to "${join(folder, 'none.txt')}": need the path of a text file`
+  const noText = `Cannot set train_file to "${join(folder, 'none.txt')}": need the path of a text, JSONL, JSON or CSV file`
   expect(await refused('train', '--resume_from_checkpoint', checkpoint, ...text)).toEqual([2, noText])
   expect(await refused('train', '--resume_from_checkpoint', '--output_dir', own, ...text)).toEqual([2, noText])
   writeFileSync(join(folder, 'notes.txt'), 'mine')
@@ -70,7 +70,10 @@ it('a resumed run goes on in the folder of its checkpoint, or in one that is emp
 
 it('a text that is not there is refused', async () => {
   const missing = join(folder, 'none.txt')
-  expect(await refused('train', '--output_dir', join(folder, 'new'), '--train_file', missing)).toEqual([2, `Cannot set train_file to "${missing}": need the path of a text file`])
+  expect(await refused('train', '--output_dir', join(folder, 'new'), '--train_file', missing)).toEqual([
+    2,
+    `Cannot set train_file to "${missing}": need the path of a text, JSONL, JSON or CSV file`,
+  ])
 })
 
 it('an option without its value and an unknown command are refused with what is allowed', async () => {

@@ -26,6 +26,7 @@ interface TrainFlags {
   readonly ranks: string
   readonly compute_here: string
   readonly train_file?: string
+  readonly validation_file?: string
   readonly model?: string
   readonly resume_from_checkpoint?: string
   readonly overwrite_output_dir: string
@@ -87,7 +88,8 @@ function trainCommand(root: Command): Command {
     .description('train in headless tabs and write the model folder')
     .option('--ranks <number>', 'tabs that train', '2')
     .addOption(new Option('--compute_here [value]', "whether the coordinator's tab is one of them").preset('true').default('true'))
-    .option('--train_file <path>', 'text to train on instead of the bundled book')
+    .option('--train_file <path>', 'text, or rows in JSONL, JSON or CSV, to train on instead of the bundled book')
+    .option('--validation_file <path>', 'data to evaluate on, instead of a part of the training data')
     .option('--model <folder>', 'Hugging Face folder whose weights training starts from, instead of random ones')
     .addOption(new Option('--resume_from_checkpoint [folder]', 'checkpoint to go on from; without a folder, the newest in output_dir').preset('true'))
     .addOption(new Option('--overwrite_output_dir [value]', 'whether to write into output_dir although it holds something').preset('true').default('false'))
@@ -96,12 +98,13 @@ function trainCommand(root: Command): Command {
   for (const field of optionFields) command.addOption(commandOption(field))
   return command.action(async (all: TrainFlags & Record<string, unknown>) => {
     refuseRest(command.args)
-    const { ranks, compute_here, train_file, overwrite_output_dir, resume_from_checkpoint: resume, model, ...raw } = all
+    const { ranks, compute_here, train_file, validation_file, overwrite_output_dir, resume_from_checkpoint: resume, model, ...raw } = all
     const start = startFrom({ resume: resume === 'false' ? undefined : resume, model }, raw)
     await train({
       ranks: wholeNumber('ranks', ranks, 1, 64),
       computeHere: yesOrNo('compute_here', compute_here),
       trainFile: train_file ?? null,
+      validationFile: validation_file ?? null,
       overwrite: yesOrNo('overwrite_output_dir', overwrite_output_dir),
       options: start?.options ?? resolveOptions(raw),
       start,

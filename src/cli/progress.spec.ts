@@ -9,6 +9,8 @@ const record = (step: number): StepRecord => ({
   learning_rate: 1,
   epoch: 1,
   num_items: 1,
+  num_samples: 1,
+  num_tokens: 1,
   outcome: 'committed',
   ranks: 1,
   tokens_per_second: 1234.5,

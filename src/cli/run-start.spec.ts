@@ -57,7 +57,7 @@ it('a run that has no update left to do is refused, with what it needs', () => {
 
 it('what is no checkpoint is refused by what is missing or does not read', () => {
   const path = checkpoint(9)
-  writeFileSync(join(path, 'training_state.json'), '{"version":1,"committed":3}')
+  writeFileSync(join(path, 'training_state.json'), '{"version":2,"committed":3}')
   expect(() => resumeFrom(path, {})).toThrow('Cannot read training_state.json: update is undefined, need')
   rmSync(join(path, 'optimizer.safetensors'))
   expect(() => resumeFrom(path, {})).toThrow(`Cannot set resume_from_checkpoint to "${path}": need a checkpoint of Tabring; optimizer.safetensors is missing in ${path}`)

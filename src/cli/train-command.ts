@@ -20,6 +20,8 @@ export interface TrainSettings {
   /** Whether the coordinator's tab is one of the ranks. */
   readonly computeHere: boolean
   readonly trainFile: string | null
+  /** Null to hold out part of the data. */
+  readonly validationFile: string | null
   readonly overwrite: boolean
   readonly options: TrainingOptions
   /** Null for random weights. */
@@ -41,10 +43,11 @@ export async function train(settings: TrainSettings): Promise<void> {
   const folder = resolve(settings.options.output_dir)
   checkRanks(settings)
   checkFolder(folder, settings)
-  checkTrainFile(settings.trainFile)
+  checkDataFile('train_file', settings.trainFile)
+  checkDataFile('validation_file', settings.validationFile)
   const executablePath = await findBrowser()
   const { start, options } = settings
-  const report = new TrainingReport(options, { past: start?.state?.records ?? [] })
+  const report = new TrainingReport({ past: start?.state?.records ?? [] })
   const files = new PageFiles(start?.files ?? [], (incoming) => writeCheckpoint(folder, incoming, options.save_total_limit))
   let stop = (): void => process.exit(130)
   using _interrupt = onInterrupt(() => stop())
@@ -79,13 +82,13 @@ function checkFolder(folder: string, { overwrite, options, start }: TrainSetting
   throw new OptionError('output_dir', options.output_dir, { allowed: 'an empty or new folder, or --overwrite_output_dir' })
 }
 
-function checkTrainFile(path: string | null): void {
+function checkDataFile(flag: string, path: string | null): void {
   if (path === null) return
-  if (!statPath(path)?.isFile()) throw new OptionError('train_file', path, { allowed: 'the path of a text file' })
+  if (!statPath(path)?.isFile()) throw new OptionError(flag, path, { allowed: 'the path of a text, JSONL, JSON or CSV file' })
   try {
     accessSync(path, R_OK)
   } catch {
-    throw new OptionError('train_file', path, { allowed: 'a file that may be read' })
+    throw new OptionError(flag, path, { allowed: 'a file that may be read' })
   }
 }
 
@@ -132,7 +135,8 @@ async function open(context: BrowserContext, { coordinator, ranks }: Tabs, url: 
     page.on('pageerror', ({ message }) => report.note(`The tab of rank ${rank}: ${message}`))
     await page.goto(rankUrl(invite, rank))
   }
-  if (settings.trainFile !== null) await coordinator.setInputFiles('input[type=file]', settings.trainFile)
+  if (settings.validationFile !== null) await coordinator.setInputFiles('input[name=validation_file]', settings.validationFile)
+  if (settings.trainFile !== null) await coordinator.setInputFiles('input[name=train_file]', settings.trainFile)
   await report.started
 }
 
@@ -146,7 +150,7 @@ function failOnPreflight(coordinator: Page, report: TrainingReport): void {
     .catch(() => {}) // nothing is missing, or the tab is closed
 }
 
-function pageQuery({ options, ranks, computeHere, trainFile, start }: TrainSettings, files: string): URLSearchParams {
+function pageQuery({ options, ranks, computeHere, trainFile, validationFile, start }: TrainSettings, files: string): URLSearchParams {
   const query = optionsToQuery(options)
   query.set('cli', '1')
   query.set('ranks', String(ranks))
@@ -154,6 +158,7 @@ function pageQuery({ options, ranks, computeHere, trainFile, start }: TrainSetti
   if (start) query.set('start', start.kind)
   if (!computeHere) query.set('compute_here', '0')
   if (trainFile !== null) query.set('text', 'file')
+  if (validationFile !== null) query.set('validation', 'file')
   return query
 }
 

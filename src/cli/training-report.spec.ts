@@ -1,5 +1,4 @@
 import { expect, it } from 'vitest'
-import { resolveOptions } from '../protocol/presets.ts'
 import type { StepRecord } from '../protocol/step-record.ts'
 import { TrainingReport } from './training-report.ts'
 
@@ -7,11 +6,24 @@ const STARTED = { type: 'started', maxSteps: 4, parameters: 29_184, vocabSize: 8
 
 function report() {
   const lines: string[] = []
-  return { lines, report: new TrainingReport(resolveOptions({ preset: 'tiny' }), { out: { write: (text) => lines.push(text.trimEnd()) } }) }
+  return { lines, report: new TrainingReport({ out: { write: (text) => lines.push(text.trimEnd()) } }) }
 }
 
 function record(step: number, loss: number): StepRecord {
-  return { step, loss, grad_norm: 1, learning_rate: 0.1, epoch: step, num_items: 31, outcome: 'committed', ranks: 2, tokens_per_second: 10, elapsed_ms: step * 1000 }
+  return {
+    step,
+    loss,
+    grad_norm: 1,
+    learning_rate: 0.1,
+    epoch: step,
+    num_items: 31,
+    num_samples: 1,
+    num_tokens: 1,
+    outcome: 'committed',
+    ranks: 2,
+    tokens_per_second: 10,
+    elapsed_ms: step * 1000,
+  }
 }
 
 it('log lines, evaluations, samples and warnings become lines; what merely happens does not', () => {
@@ -26,7 +38,7 @@ it('log lines, evaluations, samples and warnings become lines; what merely happe
     'Training 29,184 parameters over a vocabulary of 84 on 2 ranks for 4 updates',
     'Rank 2 left',
     "{'loss': '2.5', 'epoch': '0.5'}",
-    "{'eval_loss': '3', 'eval_runtime': '0.5', 'epoch': '0.5'}",
+    "{'eval_loss': '3', 'eval_perplexity': '20.09', 'eval_runtime': '0.5', 'epoch': '0.5'}",
     'After update 1: "Call me\\nback"',
   ])
 })

@@ -1,6 +1,5 @@
 import { deferred } from '../base/deferred.ts'
 import type { CliEvent } from '../protocol/cli-events.ts'
-import type { TrainingOptions } from '../protocol/options.ts'
 import type { StepRecord } from '../protocol/step-record.ts'
 import { evaluationEntry, formatLogLine, summaryEntry } from '../protocol/trainer-log.ts'
 import { type Output, StatusLine, progressLine } from './progress.ts'
@@ -9,7 +8,6 @@ type Stage = 'opening' | 'invited' | 'started' | 'over'
 
 /** What the terminal shows of a run, from the coordinator page's events. */
 export class TrainingReport {
-  readonly #options: TrainingOptions
   readonly #line: StatusLine
   readonly #invited = deferred<string>()
   readonly #started = deferred<void>()
@@ -19,8 +17,7 @@ export class TrainingReport {
   #stage: Stage = 'opening'
 
   /** `past`: of the run that this one goes on with. */
-  constructor(options: TrainingOptions, { out = process.stdout, past = [] }: { readonly out?: Output; readonly past?: readonly StepRecord[] } = {}) {
-    this.#options = options
+  constructor({ out = process.stdout, past = [] }: { readonly out?: Output; readonly past?: readonly StepRecord[] } = {}) {
     this.#records = past
     this.#line = new StatusLine(out)
   }
@@ -94,7 +91,7 @@ export class TrainingReport {
 
   end(folder: string): void {
     this.#line.clear()
-    this.note(formatLogLine(summaryEntry(this.#records, this.#options.block_size - 1)))
+    this.note(formatLogLine(summaryEntry(this.#records)))
     this.note(`The model is in ${folder}`)
   }
 

@@ -45,7 +45,7 @@ export class ActiveRun {
     this.#roster = roster
     this.#events = events
     this.#report = report
-    this.#history = new RunHistory(() => performance.now(), prepared.options.block_size / prepared.itemsPerSample, prepared.past)
+    this.#history = new RunHistory(() => performance.now(), prepared.past)
     this.#log = new TrainerLog(prepared.options)
     this.records.value = this.#history.records
     this.evaluations.value = this.#history.evaluations
@@ -55,6 +55,7 @@ export class ActiveRun {
   }
 
   begin(ranks: readonly RosterEntry[]): void {
+    for (const note of this.prepared.notes) this.#events.add('warning', note)
     this.#run.expect(ranks.length)
     for (const rank of ranks) this.join(rank)
   }
@@ -130,7 +131,7 @@ export class ActiveRun {
 
   #listener(): RunListener {
     return {
-      finished: (report, { epoch, ranks }) => this.#finishedUpdate(this.#history.add(report, epoch, ranks)),
+      finished: (report, planned) => this.#finishedUpdate(this.#history.add(report, planned)),
       rewound: (update) => {
         if (this.#history.rewind(update)) this.records.value = this.#history.records
         this.#keeper?.rewound(update)

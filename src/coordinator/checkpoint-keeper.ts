@@ -90,11 +90,11 @@ export class CheckpointKeeper {
   #files({ window, committed }: Coming, past: PastRun, { model, optimizer }: { readonly model: Uint8Array; readonly optimizer: Uint8Array }): FolderFile[] {
     const { settings, options } = this.#prepared
     const state: RunState = {
-      version: 1,
+      version: 2,
       committed,
       update: window,
       lr_scheduler: { type: options.lr_scheduler_type, total_steps: settings.totalUpdates, last_epoch: committed, last_lr: past.records.at(-1)?.learning_rate ?? 0 },
-      corpus: settings.corpus,
+      corpus_sha256: settings.corpus.sha256,
       ...past,
     }
     const folder = modelFolder({ ...runFolder(this.#prepared, this.#source, past, false), weights: model })

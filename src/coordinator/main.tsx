@@ -91,7 +91,7 @@ async function open(chosen: TrainingOptions, into: HTMLElement): Promise<void> {
   const ownUrl = withQuery(url, { auto: '1', peer: ownPeer, profile: chosen.profile, name: 'Host' })
   render(<CoordinatorApp session={session} preflight={items} ownUrl={ownUrl} />, into)
   await session.announce()
-  if (query.get('cli') === '1') automate(session, Number(query.get('ranks') ?? '1'))
+  if (query.get('cli') === '1') automate(session, { ranks: Number(query.get('ranks') ?? '1'), validates: query.get('validation') === 'file' })
   if (query.get('text') !== 'file') await session.useBook()
 }
 

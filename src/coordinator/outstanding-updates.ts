@@ -1,17 +1,16 @@
 import type { Member } from '../protocol/room-messages.ts'
 import type { UpdatePlan, UpdateReport } from '../protocol/update-plan.ts'
+import type { PlannedWindow } from './run-ports.ts'
 
 interface Outstanding {
-  readonly epoch: number
+  readonly planned: Omit<PlannedWindow, 'ranks'>
   readonly microBatches: readonly number[]
   readonly reports: Map<string, UpdateReport>
 }
 
 /** An update that all its ranks, or all whose word is to be had, have reported alike. */
-export interface FinishedUpdate {
+export interface FinishedUpdate extends PlannedWindow {
   readonly report: UpdateReport
-  readonly epoch: number
-  readonly ranks: number
 }
 
 /** Planned updates whose reports have not all come. */
@@ -23,7 +22,8 @@ export class OutstandingUpdates {
   }
 
   open(plan: UpdatePlan): void {
-    this.#open.set(plan.update, { epoch: plan.epoch, microBatches: plan.microBatches.map((mine) => mine.length), reports: new Map() })
+    const planned = { epoch: plan.epoch, samples: plan.microBatches.flat().reduce((sum, rows) => sum + rows.length, 0), tokens: plan.numTokens }
+    this.#open.set(plan.update, { planned, microBatches: plan.microBatches.map((mine) => mine.length), reports: new Map() })
   }
 
   /** Micro-batches that `rank` was given; null for an update that is not outstanding. */
@@ -48,14 +48,14 @@ export class OutstandingUpdates {
     }
     if (outstanding.reports.size < members.length) return null
     this.#open.delete(report.update)
-    return { report: slowest(outstanding.reports), epoch: outstanding.epoch, ranks: members.length }
+    return { report: slowest(outstanding.reports), ...outstanding.planned, ranks: members.length }
   }
 
   /** Ends all: what is below `update` was committed by a rank whose state all now have; the rest is planned again. */
   settle(update: number): FinishedUpdate[] {
     const committed = [...this.#open].filter(([number, { reports }]) => number < update && reports.size > 0)
     this.#open.clear()
-    return committed.map(([, { reports, epoch }]) => ({ report: slowest(reports), epoch, ranks: reports.size }))
+    return committed.map(([, { reports, planned }]) => ({ report: slowest(reports), ...planned, ranks: reports.size }))
   }
 }
 

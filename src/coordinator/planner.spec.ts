@@ -1,7 +1,16 @@
 import { describe, expect, it } from 'vitest'
 import { type PlannerInput, cutIntoMicroBatches, dealMicroBatches, planUpdate } from './planner.ts'
 
-const input: PlannerInput = { seed: 1, numSamples: 37, globalBatchSize: 16, perDeviceBatchSize: 2, itemsPerSample: 31, strategy: 'random', hashEvery: 2, shares: [] }
+const input: PlannerInput = {
+  seed: 1,
+  numSamples: 37,
+  globalBatchSize: 16,
+  perDeviceBatchSize: 2,
+  corpus: { itemsOf: () => 31, tokensOf: () => 32 },
+  strategy: 'random',
+  hashEvery: 2,
+  shares: [],
+}
 
 describe('planUpdate', () => {
   it('[U1] takes the same samples in the same order for any number of ranks', () => {

@@ -1,3 +1,4 @@
+import type { Corpus } from '../data/corpus.ts'
 import { samplesOfUpdate } from '../data/sample-order.ts'
 import type { MicroBatchPlan, UpdatePlan } from '../protocol/update-plan.ts'
 
@@ -8,8 +9,7 @@ export interface PlannerInput {
   readonly globalBatchSize: number
   /** Rows of one micro-batch on a device. */
   readonly perDeviceBatchSize: number
-  /** Prediction targets in one sample. */
-  readonly itemsPerSample: number
+  readonly corpus: Pick<Corpus, 'itemsOf' | 'tokensOf'>
   readonly strategy: 'random' | 'sequential'
   readonly hashEvery: number
   /** Relative shares of the micro-batches by rank; empty means even shares. */
@@ -30,10 +30,15 @@ export function planUpdate(input: PlannerInput, generation: number, update: numb
     generation,
     update,
     microBatches: dealMicroBatches(microBatches, worldSize, input.shares),
-    numItems: indices.length * input.itemsPerSample,
+    numItems: sum(indices, (sample) => input.corpus.itemsOf(sample)),
+    numTokens: sum(indices, (sample) => input.corpus.tokensOf(sample)),
     epoch: epochAfter,
     hash: input.hashEvery > 0 && (update + 1) % input.hashEvery === 0,
   }
+}
+
+function sum(indices: readonly number[], of: (sample: number) => number): number {
+  return indices.reduce((total, sample) => total + of(sample), 0)
 }
 
 export function cutIntoMicroBatches(indices: readonly number[], rows: number): MicroBatchPlan[] {

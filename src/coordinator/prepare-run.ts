@@ -1,11 +1,12 @@
 import { modelConfigJson, parameterCount } from '../checkpoint/model-config.ts'
 import type { RunState } from '../checkpoint/run-state.ts'
 import { countWeights } from '../checkpoint/weights.ts'
-import { buildTokenizer, promptIds } from '../data/build-tokenizer.ts'
-import { tokenizerFromFiles } from '../data/tokenizer-from-files.ts'
-import { buildCorpus, corpusBytes, corpusFacts } from '../data/corpus.ts'
+import { buildCorpus, type RunData } from '../data/build-corpus.ts'
+import { promptIds } from '../data/build-tokenizer.ts'
+import type { Corpus } from '../data/corpus.ts'
 import { evaluationInterval, globalBatchSize, totalUpdates, updatesPerEpoch } from '../data/sample-order.ts'
 import type { Tokenizer } from '../data/tokenizer.ts'
+import { tokenizerFromFiles } from '../data/tokenizer-from-files.ts'
 import { parseShares } from '../protocol/option-checks.ts'
 import type { TrainingOptions } from '../protocol/options.ts'
 import type { InitialState } from '../protocol/room-messages.ts'
@@ -20,8 +21,8 @@ export interface PreparedRun {
   readonly corpus: Uint8Array<ArrayBuffer>
   readonly options: TrainingOptions
   readonly parameters: number
-  /** Prediction targets in one sample. */
-  readonly itemsPerSample: number
+  /** Sentences on the data, for people. */
+  readonly notes: readonly string[]
   readonly start: StartFolder | null
   /** What was done before the run was resumed. */
   readonly past: PastRun | null
@@ -38,31 +39,34 @@ export interface RunSource {
 }
 
 /**
- * Tokenises the text and lays out the run for `ranks` ranks; the global batch is fixed here.
- * @throws a sentence when the text is too short, or does not belong to the checkpoint that the run starts from.
+ * Tokenises the data and lays out the run for `ranks` ranks; the global batch is fixed here.
+ * @throws a sentence when the data is too short, does not read, or does not belong to the checkpoint that the run starts from.
  */
-export async function prepareRun(text: string, chosen: TrainingOptions, ranks: number, { start = null, keeps = false }: RunSource = {}): Promise<PreparedRun> {
-  const tokenizer = start?.tokenizerFiles ? tokenizerFromFiles(chosen.tokenizer, start.tokenizerFiles) : await buildTokenizer(chosen, text)
+export async function prepareRun(data: RunData, chosen: TrainingOptions, ranks: number, { start = null, keeps = false }: RunSource = {}): Promise<PreparedRun> {
+  const { corpus, tokenizer, notes } = await buildCorpus(data, {
+    options: chosen,
+    tokenizer: start?.tokenizerFiles ? tokenizerFromFiles(chosen.tokenizer, start.tokenizerFiles) : null,
+    model: start && modelLimits(start.config),
+    evaluates: chosen.eval_strategy !== 'no' || chosen.eval_on_start,
+  })
   if (start) checkVocabulary(tokenizer.vocabSize, start.config['vocab_size'])
-  const corpus = buildCorpus(text, tokenizer, { blockSize: chosen.block_size, validationFraction: chosen.validation_split_percentage / 100 })
-  if (start && tokenizer.kind === 'char') checkKnown(corpus.tokens, tokenizer.vocabSize - 1)
+  if (start && tokenizer.kind === 'char') checkKnown(corpus, tokenizer.vocabSize - 1)
   const batch = globalBatchSize(chosen, ranks)
   const options = { ...chosen, global_batch_size: batch }
   const perEpoch = updatesPerEpoch(corpus.numTrainSamples, batch)
   const config = start?.config ?? modelConfigJson(options, tokenizer.vocabSize)
-  const itemsPerSample = options.block_size - 1
   const settings: RunSettings = {
     id: crypto.randomUUID(),
     options,
     config,
-    corpus: await corpusFacts(corpus),
+    corpus: await corpus.facts(),
     initial: initialState(start),
     planner: {
       seed: options.seed,
       numSamples: corpus.numTrainSamples,
       globalBatchSize: batch,
       perDeviceBatchSize: options.per_device_train_batch_size,
-      itemsPerSample,
+      corpus,
       strategy: options.train_sampling_strategy,
       hashEvery: options.hash_every,
       shares: parseShares(options.micro_batch_shares) ?? [],
@@ -77,7 +81,12 @@ export async function prepareRun(text: string, chosen: TrainingOptions, ranks: n
   const parameters = start ? countWeights(start.model, start.config) : parameterCount(options, tokenizer.vocabSize)
   const past = start?.resumed?.state ?? null
   if (past) checkResumed(past, settings)
-  return { settings, tokenizer, corpus: corpusBytes(corpus), options, parameters, itemsPerSample, start, past }
+  return { settings, tokenizer, corpus: corpus.toBytes(), options, parameters, notes, start, past }
+}
+
+function modelLimits(config: StartFolder['config']): { readonly vocabSize: number; readonly positions: number } {
+  const positions = config['n_positions'] ?? config['max_position_embeddings']
+  return { vocabSize: Number(config['vocab_size']), positions: Number(positions) }
 }
 
 function checkVocabulary(tokens: number, rows: unknown): void {
@@ -85,11 +94,16 @@ function checkVocabulary(tokens: number, rows: unknown): void {
 }
 
 /** Characters that a given tokenizer lacks are all one token: a few do no harm, a text of them is another alphabet. */
-function checkKnown(tokens: ArrayLike<number>, unknown: number): void {
+function checkKnown(corpus: Corpus, unknown: number): void {
   let count = 0
-  for (let at = 0; at < tokens.length; at++) if (tokens[at] === unknown) count++
-  if (count * MOST_UNKNOWN > tokens.length) {
-    throw new Error(`Cannot train on this text: ${count} of its ${tokens.length} characters are not in the model's tokenizer, need at most 1 in ${MOST_UNKNOWN}`)
+  let tokens = 0
+  for (let sample = 0; sample < corpus.numTrainSamples + corpus.numValidationSamples; sample++) {
+    const { ids } = corpus.row(sample)
+    tokens += ids.length
+    for (let at = 0; at < ids.length; at++) if (ids[at] === unknown) count++
+  }
+  if (count * MOST_UNKNOWN > tokens) {
+    throw new Error(`Cannot train on this text: ${count} of its ${tokens} characters are not in the model's tokenizer, need at most 1 in ${MOST_UNKNOWN}`)
   }
 }
 
@@ -104,9 +118,9 @@ function saving({ save_strategy: strategy, save_steps }: TrainingOptions, perEpo
   return { strategy, every: strategy === 'epoch' ? perEpoch : save_steps }
 }
 
-function checkResumed({ corpus, update }: RunState, settings: RunSettings): void {
-  if (corpus.sha256 !== settings.corpus.sha256) {
-    throw new Error(`Cannot resume: the text gives tokens with SHA-256 ${settings.corpus.sha256}, the checkpoint was trained on ${corpus.sha256}, need the same text`)
+function checkResumed({ corpus_sha256, update }: RunState, settings: RunSettings): void {
+  if (corpus_sha256 !== settings.corpus.sha256) {
+    throw new Error(`Cannot resume: the data gives tokens with SHA-256 ${settings.corpus.sha256}, the checkpoint was trained on ${corpus_sha256}, need the same data`)
   }
   if (update >= settings.totalUpdates) throw new Error(`Cannot resume: the checkpoint has ${update} updates done, need more in the run, which has ${settings.totalUpdates}`)
 }

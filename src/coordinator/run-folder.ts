@@ -8,12 +8,12 @@ import type { PastRun } from './run-history.ts'
 
 /** What a folder of this run's model holds besides the weights. */
 export function runFolder(prepared: PreparedRun, source: TextSource, { records, evaluations }: PastRun, finished: boolean): Omit<ModelParts, 'weights'> {
-  const { options, settings, tokenizer, parameters, itemsPerSample } = prepared
+  const { options, settings, tokenizer, parameters } = prepared
   return {
     config: settings.config,
     generationConfig: generationConfigJson(options),
     tokenizerFiles: tokenizer.files(options.block_size),
-    trainerState: trainerStateJson({ options, maxSteps: settings.totalUpdates, records, evaluations, itemsPerSample, finished }),
+    trainerState: trainerStateJson({ options, maxSteps: settings.totalUpdates, records, evaluations, finished }),
     trainingArgs: options,
     modelCard: modelCard({
       modelType: String(settings.config['model_type']),

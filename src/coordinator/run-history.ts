@@ -1,5 +1,6 @@
 import type { EvaluationRecord, StepRecord, TextSample } from '../protocol/step-record.ts'
 import type { UpdateReport } from '../protocol/update-plan.ts'
+import type { PlannedWindow } from './run-ports.ts'
 
 export interface PastRun {
   readonly records: readonly StepRecord[]
@@ -13,13 +14,11 @@ export class RunHistory {
   samples: readonly TextSample[] = []
   readonly #startedMs: number
   readonly #now: () => number
-  readonly #tokensPerItem: number
   #windows: number[]
 
-  /** `tokensPerItem` turns counted targets into tokens for the speed: block size over targets per block. `before` is what a checkpoint remembers. */
-  constructor(now: () => number, tokensPerItem: number, before: PastRun | null = null) {
+  /** `before` is what a checkpoint remembers. */
+  constructor(now: () => number, before: PastRun | null = null) {
     this.#now = now
-    this.#tokensPerItem = tokensPerItem
     this.records = before?.records ?? []
     this.evaluations = before?.evaluations ?? []
     this.#windows = this.records.map((_, window) => window)
@@ -30,7 +29,7 @@ export class RunHistory {
     return this.#now() - this.#startedMs
   }
 
-  add(report: UpdateReport, epoch: number, ranks: number): StepRecord {
+  add(report: UpdateReport, { epoch, ranks, samples, tokens }: PlannedWindow): StepRecord {
     const elapsed = this.elapsedMs
     const sinceLastMs = Math.max(1, elapsed - (this.records.at(-1)?.elapsed_ms ?? 0))
     const record: StepRecord = {
@@ -40,9 +39,11 @@ export class RunHistory {
       learning_rate: report.learningRate,
       epoch,
       num_items: report.numItems,
+      num_samples: samples,
+      num_tokens: tokens,
       outcome: report.outcome,
       ranks,
-      tokens_per_second: (report.numItems * this.#tokensPerItem * 1000) / sinceLastMs,
+      tokens_per_second: (tokens * 1000) / sinceLastMs,
       elapsed_ms: elapsed,
       ...(report.stateHash ? { state_hash: report.stateHash } : {}),
     }

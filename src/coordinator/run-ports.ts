@@ -42,9 +42,18 @@ export interface RunSettings {
   readonly generate: { readonly prompt: readonly number[]; readonly tokens: number; readonly temperature: number; readonly topK: number }
 }
 
+/** What was planned for a window that is done. */
+export interface PlannedWindow {
+  readonly epoch: number
+  readonly ranks: number
+  readonly samples: number
+  /** Without padding. */
+  readonly tokens: number
+}
+
 export interface RunListener {
   /** A window is done (once per window, unless a later `rewound` takes it back). */
-  finished(report: UpdateReport, plan: { readonly epoch: number; readonly ranks: number }): void
+  finished(report: UpdateReport, plan: PlannedWindow): void
   /** Ranks agreed on a state before `update`: records from there on are void. */
   rewound(update: number): void
   rankReport(peer: string, report: UpdateReport, microBatches: number): void

@@ -36,7 +36,8 @@ export interface RoomEvent {
 
 export interface TextSource {
   readonly name: string
-  readonly characters: number
+  readonly amount: number
+  readonly unit: 'characters' | 'rows'
 }
 
 export interface SessionView {
@@ -47,6 +48,8 @@ export interface SessionView {
   readonly canStart: ReadonlySignal<boolean>
   readonly options: ReadonlySignal<TrainingOptions>
   readonly source: ReadonlySignal<TextSource | null>
+  /** Null where part of the data is held out. */
+  readonly validationSource: ReadonlySignal<TextSource | null>
   readonly vocabSize: ReadonlySignal<number | null>
   readonly parameters: ReadonlySignal<number | null>
   readonly ranks: ReadonlySignal<readonly RankRow[]>
@@ -60,7 +63,9 @@ export interface SessionView {
   setOption(name: string, value: unknown): void
   /** Why the text that was chosen last, or the book, could not be taken; empty when it could. The previous text stays. */
   readonly sourceProblem: ReadonlySignal<string>
-  /** Refuses an empty, binary or too short file. */
+  /** A file of its own to evaluate on; null to hold out part of the data again. */
+  useValidationFile(file: File | null): Promise<void>
+  /** Refuses an empty, binary or too short file, and rows that do not read. */
   useFile(file: File): Promise<void>
   useBook(): Promise<void>
   setComputeHere(on: boolean): void

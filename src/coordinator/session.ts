@@ -2,13 +2,13 @@ import { type Signal, computed, signal } from '@preact/signals'
 import { parameterCount } from '../checkpoint/model-config.ts'
 import { BOOK_NAME, loadBook } from '../data/book.ts'
 import { buildTokenizer } from '../data/build-tokenizer.ts'
-import { readTextFile } from '../data/text-source.ts'
 import type { CliEvent } from '../protocol/cli-events.ts'
 import type { TrainingOptions } from '../protocol/options.ts'
 import { resolveOptions } from '../protocol/presets.ts'
 import { type FromRank, PROTOCOL_VERSION } from '../protocol/room-messages.ts'
 import { deferred } from '../base/deferred.ts'
 import type { Signalling } from '../transport/signalling.ts'
+import { DataChoice } from './data-choice.ts'
 import { chosenOptions } from './chosen-options.ts'
 import { exportZip } from './export-model.ts'
 import { EventLog } from './event-log.ts'
@@ -18,7 +18,7 @@ import { Roster } from './roster.ts'
 import { ActiveRun } from './active-run.ts'
 import type { KeepCheckpoint } from './checkpoint-keeper.ts'
 import type { StartFolder } from './start-folder.ts'
-import type { RankRow, SessionPhase, SessionView, TextSource } from './session-view.ts'
+import type { RankRow, SessionPhase, SessionView } from './session-view.ts'
 
 const CONNECT_DEADLINE_MS = 20_000
 /** Largest model that a rank may hand over. */
@@ -48,8 +48,10 @@ export class Session implements SessionView {
   readonly phase = signal<SessionPhase>('setup')
   readonly status = signal('Loading the book')
   readonly options: Signal<TrainingOptions>
-  readonly source = signal<TextSource | null>(null)
-  readonly sourceProblem = signal('')
+  readonly #data = new DataChoice(() => this.options.value.dataset_text_field)
+  readonly source = this.#data.source
+  readonly validationSource = this.#data.validationSource
+  readonly sourceProblem = this.#data.problem
   readonly vocabSize = signal<number | null>(null)
   readonly computeHere: Signal<boolean>
   readonly maxSteps = signal(0)
@@ -59,7 +61,6 @@ export class Session implements SessionView {
   readonly #settings: SessionSettings
   readonly #room: CoordinatorRoom
   readonly #log: EventLog
-  #text: string | null = null
   #raw: Readonly<Record<string, unknown>>
   #names = 0
   #exports = new Map<string, (bytes: Uint8Array<ArrayBuffer>) => void>()
@@ -114,11 +115,15 @@ export class Session implements SessionView {
   }
 
   async useBook(): Promise<void> {
-    await this.#take(BOOK_NAME, loadBook)
+    await this.#choose(() => this.#data.useText(BOOK_NAME, loadBook))
   }
 
   async useFile(file: File): Promise<void> {
-    await this.#take(file.name, async () => readTextFile(file.name, new Uint8Array(await file.arrayBuffer())))
+    await this.#choose(() => this.#data.useFile(file))
+  }
+
+  async useValidationFile(file: File | null): Promise<void> {
+    await this.#choose(() => this.#data.useValidationFile(file))
   }
 
   setComputeHere(on: boolean): void {
@@ -126,13 +131,14 @@ export class Session implements SessionView {
   }
 
   async start(): Promise<void> {
-    if (this.#text === null) throw new Error('Cannot start: there is no text, need the book or a file')
+    const data = this.#data.data
+    if (data === null) throw new Error('Cannot start: there is no data, need the book or a file')
     const ready = this.roster.ready()
     if (ready.length === 0) throw new Error('Cannot start: no rank is ready, need this tab or another one to compute')
-    this.#say('preparing', 'Preparing the text')
+    this.#say('preparing', 'Preparing the data')
     try {
       const { start, keep } = this.#settings
-      const prepared = await prepareRun(this.#text, this.options.value, ready.length, { start, keeps: keep !== null })
+      const prepared = await prepareRun(data, this.options.value, ready.length, { start, keeps: keep !== null })
       this.vocabSize.value = prepared.tokenizer.vocabSize
       this.maxSteps.value = prepared.settings.totalUpdates
       const source = this.source.value
@@ -201,32 +207,22 @@ export class Session implements SessionView {
     })
   }
 
-  async #take(name: string, read: () => Promise<string>): Promise<void> {
-    this.sourceProblem.value = ''
-    try {
-      this.#useText(name, await read())
-    } catch (cause) {
-      this.sourceProblem.value = messageOf(cause)
-      this.#log.add('error', this.sourceProblem.value)
-      if (this.source.value === null) this.status.value = 'There is no text yet: choose a file to train on'
-    }
-  }
-
-  #useText(name: string, text: string): void {
-    this.#text = text
-    this.source.value = { name, characters: text.length }
+  async #choose(choose: () => Promise<void>): Promise<void> {
+    await choose()
+    if (this.sourceProblem.value !== '') this.#log.add('error', this.sourceProblem.value)
+    if (this.source.value === null) this.status.value = 'There is no text yet: choose a file to train on'
+    else if (this.phase.value === 'setup') this.status.value = 'Ready: choose what to train, invite others, press Start'
     this.vocabSize.value = null
-    void this.#countVocabulary()
-    if (this.phase.value === 'setup') this.status.value = 'Ready: choose what to train, invite others, press Start'
+    await this.#countVocabulary()
   }
 
-  /** For the page, before a run: a bpe vocabulary is trained at the start only, to at most so many tokens. */
+  /** For the page, before a run: a bpe vocabulary is trained at the start only, to at most so many tokens, and that of rows is known then. */
   async #countVocabulary(): Promise<void> {
-    const text = this.#text
+    const data = this.#data.data?.train
     const options = this.options.value
-    if (text === null) return
-    const size = options.tokenizer === 'bpe' ? options.vocab_size : (await buildTokenizer(options, text)).vocabSize
-    if (text === this.#text && options.tokenizer === this.options.value.tokenizer) this.vocabSize.value = size
+    if (data?.kind !== 'text' || options.tokenizer === 'file') return
+    const size = options.tokenizer === 'bpe' ? options.vocab_size : (await buildTokenizer(options, data.text)).vocabSize
+    if (data === this.#data.data?.train && options.tokenizer === this.options.value.tokenizer) this.vocabSize.value = size
   }
 
   #message(peer: string, message: FromRank): void {

@@ -5,53 +5,31 @@ export const IGNORED_LABEL = -100
 
 /** One micro-batch in the fixed shape of the device; rows beyond the samples have ignored labels only. */
 export interface Batch {
-  /** [rows, blockSize] */
+  /** [rows, rowLength] */
   readonly ids: Uint32Array<ArrayBuffer>
-  /** [rows, blockSize], one for each id and not shifted: the loss does that. */
+  /** [rows, rowLength], one for each id and not shifted: the loss does that. */
   readonly labels: Int32Array<ArrayBuffer>
-  /** [rows, blockSize]: where in the row each token's document starts; null where every row is one document from 0. */
+  /** [rows, rowLength]: for each token the position in its row at which its document starts; null where every row is one document. */
   readonly starts: Uint32Array<ArrayBuffer> | null
-  /** Labels that will be predicted: all but each document's first and the ignored ones. */
+  /** Labels that will be predicted: all but a row's first and the ignored ones. */
   readonly numItems: number
 }
 
-export interface BatchShape {
-  readonly rows: number
-  readonly blockSize: number
-}
-
-/** The samples of these indices; every id is its own label. */
+/** The samples of these indices. Short ones end in padding with ignored labels, which no token before it sees. */
 export function makeBatch(corpus: Corpus, sampleIndices: readonly number[], rows: number): Batch {
-  const { tokens, blockSize, numTrainSamples, numValidationSamples } = corpus
-  const batch = emptyBatch({ rows, blockSize }, sampleIndices.length)
-  const samples = numTrainSamples + numValidationSamples
-  for (const [row, index] of sampleIndices.entries()) {
-    if (!(Number.isSafeInteger(index) && index >= 0 && index < samples)) throw new Error(`Cannot read sample ${index}: need one from 0 to ${samples - 1}`)
-    const sample = tokens.subarray(index * blockSize, (index + 1) * blockSize)
-    batch.ids.set(sample, row * blockSize)
-    batch.labels.set(sample, row * blockSize)
-  }
-  return { ...batch, numItems: sampleIndices.length * (blockSize - 1) }
-}
-
-/** inputIds, labels: at most `rows` rows of `blockSize`. */
-export function makeBatchFromRows(inputIds: readonly (readonly number[])[], labels: readonly (readonly number[])[], shape: BatchShape): Batch {
-  const { rows, blockSize } = shape
-  const batch = emptyBatch({ rows, blockSize }, inputIds.length)
+  const { rowLength, packed } = corpus
+  if (sampleIndices.length > rows) throw new Error(`Cannot batch ${sampleIndices.length} samples: need at most ${rows}`)
+  const size = rows * rowLength
+  const ids = new Uint32Array(size)
+  const labels = new Int32Array(size).fill(IGNORED_LABEL)
+  const starts = packed ? new Uint32Array(size) : null
   let numItems = 0
-  for (const [row, ids] of inputIds.entries()) {
-    const rowLabels = labels[row] ?? []
-    if (ids.length !== blockSize || rowLabels.length !== blockSize) {
-      throw new Error(`Cannot batch row ${row}: it has ${ids.length} ids and ${rowLabels.length} labels, need ${blockSize} of each`)
-    }
-    batch.ids.set(ids, row * blockSize)
-    batch.labels.set(rowLabels, row * blockSize)
-    numItems += rowLabels.slice(1).filter((label) => label !== IGNORED_LABEL).length
+  for (const [row, index] of sampleIndices.entries()) {
+    const sample = corpus.row(index)
+    ids.set(sample.ids, row * rowLength)
+    labels.set(sample.labels, row * rowLength)
+    if (sample.starts) starts?.set(sample.starts, row * rowLength)
+    numItems += corpus.itemsOf(index)
   }
-  return { ...batch, numItems }
-}
-
-function emptyBatch({ rows, blockSize }: BatchShape, samples: number): Omit<Batch, 'numItems'> {
-  if (samples > rows) throw new Error(`Cannot batch ${samples} samples: need at most ${rows}`)
-  return { ids: new Uint32Array(rows * blockSize), labels: new Int32Array(rows * blockSize).fill(IGNORED_LABEL), starts: null }
+  return { ids, labels, starts, numItems }
 }

@@ -35,6 +35,7 @@ export function bpeTokenizer(merges: readonly BpeMerge[]): Tokenizer {
   return {
     kind: 'bpe',
     vocabSize: tokens.length,
+    prefix: [],
     encode: (text) => encodeText(text, encodeWord),
     decode: (ids) => decodeUtf8(joined(Array.from(ids, (id) => bytes[id] ?? INVALID))),
     files: (modelMaxLength) =>

@@ -14,6 +14,8 @@ export async function buildTokenizer(options: Pick<TrainingOptions, 'tokenizer' 
       return charTokenizer(text)
     case 'bpe':
       return bpeTokenizer(await trainBpe(text, options.vocab_size, training))
+    case 'file':
+      throw new Error('Cannot tokenise: there is no tokenizer.json, need the one of the model, rows of input_ids, or tokenizer byte, char or bpe')
     default:
       return options.tokenizer satisfies never
   }

@@ -6,6 +6,7 @@ export function byteTokenizer(): Tokenizer {
   return {
     kind: 'byte',
     vocabSize: 256,
+    prefix: [],
     encode: (text) => Uint32Array.from(new TextEncoder().encode(text)),
     decode: (ids) => decodeUtf8(Uint8Array.from(ids)),
     files: (modelMaxLength) => byteLevelFiles(BYTE_CHARACTERS, [], modelMaxLength),

@@ -13,6 +13,7 @@ export function charTokenizer(text: string): Tokenizer {
   return {
     kind: 'char',
     vocabSize: characters.length,
+    prefix: [],
     encode: (given) => encodeCharacters(given, (character) => ids.get(character) ?? unknown),
     decode: (given) => Array.from(given, (id) => characters[id] ?? REPLACEMENT).join(''),
     files: (modelMaxLength) => characterFiles(characters, modelMaxLength),

@@ -3,15 +3,17 @@ import { type BpeMerge, bpeTokenizer } from './bpe-tokenizer.ts'
 import { byteTokenizer } from './byte-tokenizer.ts'
 import { charTokenizer } from './char-tokenizer.ts'
 import type { Tokenizer, TokenizerFiles } from './tokenizer.ts'
+import { tokenizerFromJson } from './tokenizer-from-json.ts'
 
 /**
- * One of Tabring's own tokenizers from the files that it wrote.
- * @throws when the tokenizer so made would not write that tokenizer.json: then it would read texts in another way.
+ * The tokenizer of a model's folder. Those that Tabring wrote are read by its own code, others by Hugging Face's.
+ * @throws when the file says of itself to be Tabring's and the tokenizer so made would not write it: then it would read texts in another way.
  */
 export function tokenizerFromFiles(kind: TrainingOptions['tokenizer'], files: TokenizerFiles): Tokenizer {
+  if (kind === 'file') return tokenizerFromJson(files)
   const given = files['tokenizer.json']
   const tokenizer = rebuild(kind, modelOf(given))
-  if (JSON.stringify(tokenizer.files(0)['tokenizer.json']) !== JSON.stringify(given)) {
+  if (JSON.stringify(tokenizer.files(0)?.['tokenizer.json']) !== JSON.stringify(given)) {
     throw new Error(`Cannot use tokenizer.json: it is not what Tabring writes for ${kind} tokens, need a file of its own`)
   }
   return tokenizer
@@ -29,7 +31,7 @@ function modelOf(json: TokenizerFiles['tokenizer.json']): BpeModel {
   return { vocab: new Map(tokens), merges: Array.isArray(merges) ? merges.map(String) : [] }
 }
 
-function rebuild(kind: TrainingOptions['tokenizer'], { vocab, merges }: BpeModel): Tokenizer {
+function rebuild(kind: Exclude<TrainingOptions['tokenizer'], 'file'>, { vocab, merges }: BpeModel): Tokenizer {
   switch (kind) {
     case 'byte':
       return byteTokenizer()

@@ -109,13 +109,20 @@ export const optionSchema = v.strictObject({
   save_steps: integer(500, steps, ['run', 'Save every', 'Updates between two checkpoints when save_strategy is steps.']),
   save_total_limit: integerOrNone(steps, 'all', ['run', 'Most checkpoints', 'Checkpoints that are kept; the oldest go first, once a new one stands.']),
 
-  tokenizer: choice(['byte', 'char', 'bpe'], 'char', ['data', 'Tokenizer', 'Tabring: what a token is: a byte, a character, or a piece learned from the text.']),
+  tokenizer: choice(['byte', 'char', 'bpe', 'file'], 'char', [
+    'data',
+    'Tokenizer',
+    "Tabring: what a token is: a byte, a character, a piece learned from the text, or what the model's own tokenizer.json says.",
+  ]),
   vocab_size: integer(1_024, { min: 256, max: 65_536 }, ['data', 'BPE vocabulary', 'Tokens that the bpe tokenizer learns; the 256 bytes are among them.']),
-  block_size: integer(64, { min: 2, max: 16_384 }, ['data', 'Block size', 'Tokens in one sample; also the longest text the model can see.']),
+  block_size: integer(64, { min: 2, max: 16_384 }, ['data', 'Block size', 'Tokens in one sample, where longer rows are cut; also the longest text the model can see.']),
+  dataset_text_field: text('text', 200, ['data', 'Text column', 'Column of a JSONL or CSV file with texts, when it has no input_ids, messages, or prompt and completion.']),
+  completion_only_loss: flag(true, ['data', 'Learn answers only', 'Whether prompts, and messages that the assistant did not write, have no loss.']),
+  packing: flag(false, ['data', 'Pack rows', 'Puts several short rows into one block; none sees the others.']),
   validation_split_percentage: number(5, { min: 0, max: 50, open: 'min' }, [
     'data',
     'Validation share (%)',
-    'The end of the text that is held out to measure the validation loss.',
+    'The end of the data that is held out to measure the validation loss, when there is no validation file; of rows only when something is evaluated.',
   ]),
   train_sampling_strategy: choice(['random', 'sequential'], 'random', ['data', 'Sample order', 'Whether each epoch shuffles the samples.']),
 
@@ -152,6 +159,7 @@ export const optionSchema = v.strictObject({
   warmup_ratio: number(0, { min: 0, max: 1 }, ['schedule', 'Warm-up share', 'Share of all updates over which the rate rises from 0.']),
 
   eval_strategy: choice(['no', 'steps', 'epoch'], 'no', ['evaluation', 'Evaluate', 'When the validation loss is measured.']),
+  eval_on_start: flag(false, ['evaluation', 'Evaluate before', 'Whether the validation loss is measured before the first update too.']),
   eval_steps: integerOrNone(steps, 'logging_steps', ['evaluation', 'Evaluate every', 'Updates between two evaluations when eval_strategy is steps.']),
   per_device_eval_batch_size: integer(8, batch, ['evaluation', 'Rows per evaluation', 'Samples that a rank evaluates at once; at most per_device_train_batch_size are used.']),
   max_eval_samples: integerOrNone({ min: 1, max: MAX_STEPS }, 'all', [

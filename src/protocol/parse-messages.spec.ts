@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { parseFromRank, parseToRank } from './parse-messages.ts'
 
-const plan = { generation: 1, update: 2, microBatches: [[[1, 2]], []], numItems: 62, epoch: 0.5, hash: false }
+const plan = { generation: 1, update: 2, microBatches: [[[1, 2]], []], numItems: 62, numTokens: 64, epoch: 0.5, hash: false }
 
 describe('[J6] control messages', () => {
   it('keep a well-formed message as it is', () => {

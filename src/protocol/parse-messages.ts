@@ -30,17 +30,15 @@ const plan = v.object({
   update: count,
   microBatches: v.pipe(v.array(microBatches), v.maxLength(MAX_MEMBERS)),
   numItems: count,
+  numTokens: count,
   epoch: v.pipe(v.number(), v.minValue(0)),
   hash: v.boolean(),
 })
 
-const corpus = v.object({
-  bytes: count,
-  sha256: hash,
-  bytesPerToken: v.union([v.literal(2), v.literal(4)]),
-  trainTokens: count,
-  validationTokens: count,
-})
+const corpus = v.variant('layout', [
+  v.object({ layout: v.literal('blocks'), bytes: count, sha256: hash, bytesPerToken: v.union([v.literal(2), v.literal(4)]), trainTokens: count, validationTokens: count }),
+  v.object({ layout: v.literal('rows'), bytes: count, sha256: hash, trainSamples: count, validationSamples: count, tokens: count, rowLength: count, packed: v.boolean() }),
+])
 
 const initial = v.variant('from', [
   v.object({ from: v.literal('seed') }),

@@ -1,7 +1,7 @@
 import type { UpdatePlan, UpdateReport } from './update-plan.ts'
 
 /** Bumped whenever a message, frame or the meaning of an option changes. */
-export const PROTOCOL_VERSION = 2
+export const PROTOCOL_VERSION = 3
 
 export interface AdapterFacts {
   readonly vendor: string
@@ -72,12 +72,32 @@ export type InitialState =
   /** `update`: windows done, skipped ones included. */
   | { readonly from: 'checkpoint'; readonly committed: number; readonly update: number }
 
-export interface CorpusFacts {
+/** What the blob `corpus` holds. */
+export type CorpusFacts = BlockFacts | RowFacts
+
+/** A text in blocks of block_size tokens. */
+export interface BlockFacts {
+  readonly layout: 'blocks'
   readonly bytes: number
   readonly sha256: string
   readonly bytesPerToken: 2 | 4
   readonly trainTokens: number
   readonly validationTokens: number
+}
+
+/** Samples of their own lengths with labels. */
+export interface RowFacts {
+  readonly layout: 'rows'
+  readonly bytes: number
+  readonly sha256: string
+  readonly trainSamples: number
+  readonly validationSamples: number
+  /** In all samples together. */
+  readonly tokens: number
+  /** Of the longest sample. */
+  readonly rowLength: number
+  /** Whether rows hold several documents each. */
+  readonly packed: boolean
 }
 
 /** Control messages from a rank to the coordinator. */

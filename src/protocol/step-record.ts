@@ -10,6 +10,9 @@ export interface StepRecord {
   readonly learning_rate: number
   readonly epoch: number
   readonly num_items: number
+  readonly num_samples: number
+  /** Without padding. */
+  readonly num_tokens: number
   readonly outcome: 'committed' | 'skipped-non-finite' | 'skipped-no-items'
   readonly ranks: number
   /** Tokens per second of the whole room over this update. */

@@ -11,6 +11,8 @@ function update(step: number, change: Partial<StepRecord> = {}): StepRecord {
     learning_rate: 5e-5,
     epoch: step / 10,
     num_items: 63,
+    num_samples: 1,
+    num_tokens: 1,
     outcome: 'committed',
     ranks: 2,
     tokens_per_second: 100,
@@ -92,12 +94,12 @@ describe('the log of the Trainer', () => {
       [2, 'eval_loss'],
       [3, 'loss'],
     ])
-    expect(formatLogLine(evaluationEntry(evaluation))).toBe("{'eval_loss': '2.5', 'eval_runtime': '0.1235', 'epoch': '0.2'}")
+    expect(formatLogLine(evaluationEntry(evaluation))).toBe("{'eval_loss': '2.5', 'eval_perplexity': '12.18', 'eval_runtime': '0.1235', 'epoch': '0.2'}")
   })
 
   it('sums the run up', () => {
     const records = [update(1), update(2), update(3, { outcome: 'skipped-non-finite', loss: Number.NaN })]
-    expect(summaryEntry(records, 63)).toEqual({
+    expect(summaryEntry(records)).toEqual({
       train_runtime: 1.5,
       train_samples_per_second: 1.333,
       train_steps_per_second: 1.333,
@@ -105,9 +107,9 @@ describe('the log of the Trainer', () => {
       epoch: 0.3,
       step: 2,
     })
-    expect(formatLogLine(summaryEntry(records, 63))).toBe(
+    expect(formatLogLine(summaryEntry(records))).toBe(
       "{'train_runtime': '1.5', 'train_samples_per_second': '1.333', 'train_steps_per_second': '1.333', 'train_loss': '1.5', 'epoch': '0.3'}",
     )
-    expect(summaryEntry([], 63)).toMatchObject({ train_runtime: 0, train_loss: 0, step: 0 })
+    expect(summaryEntry([])).toMatchObject({ train_runtime: 0, train_loss: 0, step: 0 })
   })
 })

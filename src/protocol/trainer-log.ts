@@ -54,14 +54,14 @@ export class TrainerLog {
 }
 
 export function evaluationEntry({ eval_loss, eval_runtime, epoch, step }: EvaluationRecord): LogEntry {
-  return { eval_loss, eval_runtime: rounded(eval_runtime, 4), epoch, step }
+  return { eval_loss, eval_perplexity: Math.exp(eval_loss), eval_runtime: rounded(eval_runtime, 4), epoch, step }
 }
 
-/** The Trainer's last line. `itemsPerSample` turns counted targets into samples. */
-export function summaryEntry(records: readonly StepRecord[], itemsPerSample: number): LogEntry {
+/** The Trainer's last line. */
+export function summaryEntry(records: readonly StepRecord[]): LogEntry {
   const committed = records.filter(({ outcome }) => outcome === 'committed')
   const seconds = (records.at(-1)?.elapsed_ms ?? 0) / 1000
-  const samples = committed.reduce((sum, record) => sum + record.num_items, 0) / itemsPerSample
+  const samples = committed.reduce((sum, record) => sum + record.num_samples, 0)
   const perSecond = (count: number): number => (seconds > 0 ? rounded(count / seconds, 3) : 0)
   return {
     train_runtime: rounded(seconds, 4),

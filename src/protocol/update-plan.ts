@@ -11,6 +11,8 @@ export interface UpdatePlan {
   readonly microBatches: readonly (readonly MicroBatchPlan[])[]
   /** Prediction targets in the whole window, counted on labels[1:]; ranks count again and must agree (U4). */
   readonly numItems: number
+  /** Tokens of its samples, without padding. */
+  readonly numTokens: number
   /** Epoch after this update, as the Trainer logs it. */
   readonly epoch: number
   /** Whether ranks report a hash of parameters and optimizer state after the commit (U6). */

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { readWeights } from '../checkpoint/weights.ts'
 import { loopbackRings } from '../collectives/testing/loopback-rings.ts'
 import { prepareRun } from '../coordinator/prepare-run.ts'
+import { plainText } from '../data/build-corpus.ts'
 import { openTestEngine } from '../engine/testing/test-engine.ts'
 import { modelConfig, modelParameters } from '../nn/models/families.ts'
 import { resolveOptions } from '../protocol/presets.ts'
@@ -14,7 +15,7 @@ const UPDATES = 6
 for (const family of GOLDEN_FAMILIES) {
   test(`a run of model_type ${family} learns, writes text, and its file is that of its config and has as many numbers as were announced`, { timeout: 120_000 }, async () => {
     const options = resolveOptions({ preset: 'tiny', model_type: family, n_layer: 1, block_size: 16, learning_rate: 0.01 })
-    const { settings, corpus, parameters, itemsPerSample } = await prepareRun(TEXT, options, 1)
+    const { settings, corpus, parameters } = await prepareRun(plainText(TEXT), options, 1)
     const engine = await openTestEngine('lane')
     using room = loopbackRings(1)
     const ring = room.rings[0]
@@ -23,7 +24,7 @@ for (const family of GOLDEN_FAMILIES) {
     const replica = await createReplica(engine, message, { corpus, model: null, optimizer: null }, () => {})
     const losses: number[] = []
     for (let update = 0; update < UPDATES; update++) {
-      const plan = { generation: 1, update, microBatches: [[[0, 1, 2, 3]]], numItems: 4 * itemsPerSample, epoch: 0, hash: false }
+      const plan = { generation: 1, update, microBatches: [[[0, 1, 2, 3]]], numItems: 4 * 15, numTokens: 4 * 16, epoch: 0, hash: false }
       const { outcome, lossSum, numItems } = await replica.update(plan, ring)
       expect(outcome).toBe('committed')
       losses.push(lossSum / numItems)

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { prepareRun } from '../coordinator/prepare-run.ts'
+import { plainText } from '../data/build-corpus.ts'
 import { Run } from '../coordinator/run.ts'
 import { resolveOptions } from '../protocol/presets.ts'
 import type { UpdateReport } from '../protocol/update-plan.ts'
@@ -38,7 +39,7 @@ class Room {
   }
 
   async open(peers: readonly string[], options: Record<string, unknown> = {}): Promise<void> {
-    const prepared = await prepareRun(TEXT, resolveOptions({ ...OPTIONS, ...options }), peers.length)
+    const prepared = await prepareRun(plainText(TEXT), resolveOptions({ ...OPTIONS, ...options }), peers.length)
     this.run = new Run(prepared.settings, {
       finished: (report) => this.reports.push(report),
       rewound: () => {},

@@ -1,6 +1,7 @@
 import type { Ring } from '../collectives/ring.ts'
-import { type Corpus, corpusFromBytes } from '../data/corpus.ts'
 import { makeBatch } from '../data/batch.ts'
+import type { Corpus } from '../data/corpus.ts'
+import { corpusFromBytes } from '../data/read-corpus.ts'
 import { globalBatchSize, totalUpdates, updatesPerEpoch } from '../data/sample-order.ts'
 import { writeSafetensors } from '../checkpoint/safetensors.ts'
 import { readWeights } from '../checkpoint/weights.ts'
@@ -66,11 +67,11 @@ export type OnProgress = (phase: string, done: number, total: number) => void
 export async function createReplica(engine: Engine, message: Prepare, files: RunFiles, onProgress: OnProgress): Promise<Replica> {
   const options = parseOptions(message.options)
   const config = modelConfig(message.config)
-  const shape = { batch: options.per_device_train_batch_size, length: options.block_size }
+  const corpus = await corpusFromBytes(files.corpus, message.corpus, options.block_size)
+  const shape = { batch: options.per_device_train_batch_size, length: corpus.rowLength }
   const problem = checkFits(config, shape, engine.device.limits)
   if (problem) throw new Error(problem)
   onProgress('Setting up the model', 0, 3)
-  const corpus = await corpusFromBytes(files.corpus, message.corpus, options.block_size)
   const model = createModel(engine, config)
   if (files.model) loadTensors(engine, model.parameters, fromHuggingFace(readWeights(files.model), config))
   else initialiseModel(engine, model.parameters, config, options.seed)

@@ -7,6 +7,7 @@ import { readWeights } from '../checkpoint/weights.ts'
 import { ActiveRun } from '../coordinator/active-run.ts'
 import { EventLog } from '../coordinator/event-log.ts'
 import { prepareRun } from '../coordinator/prepare-run.ts'
+import { plainText } from '../data/build-corpus.ts'
 import { Roster } from '../coordinator/roster.ts'
 import type { StartFolder } from '../coordinator/start-folder.ts'
 import { deferred } from '../base/deferred.ts'
@@ -56,11 +57,11 @@ async function train(
   const lines: unknown[] = []
   const warnings: string[] = []
   const over = deferred<string | null>()
-  const prepared = await prepareRun(TEXT, parseOptions(options), peers.length, { start, keeps: true })
+  const prepared = await prepareRun(plainText(TEXT), parseOptions(options), peers.length, { start, keeps: true })
   const roster = new Roster(() => null)
   const run = new ActiveRun(
     prepared,
-    { name: 'text', characters: TEXT.length },
+    { name: 'text', amount: TEXT.length, unit: 'characters' as const },
     {
       roster,
       events: new EventLog(({ level, text }) => void (level === 'warning' && warnings.push(text))),
@@ -148,11 +149,11 @@ describe('a run that is resumed', { timeout: 240_000 }, () => {
     const last = straight.checkpoints.get('checkpoint-12')
     const options = parseOptions(json(last, 'training_args.json'))
     const start = startOf(last)
-    await expect(prepareRun(TEXT.slice(0, 9_000), options, 1, { start })).rejects.toThrow(
-      /^Cannot resume: the text gives tokens with SHA-256 [0-9a-f]{64}, the checkpoint was trained on [0-9a-f]{64}, need the same text$/,
+    await expect(prepareRun(plainText(TEXT.slice(0, 9_000)), options, 1, { start })).rejects.toThrow(
+      /^Cannot resume: the data gives tokens with SHA-256 [0-9a-f]{64}, the checkpoint was trained on [0-9a-f]{64}, need the same data$/,
     )
-    await expect(prepareRun(TEXT, options, 1, { start })).rejects.toThrow('the checkpoint has 12 updates done, need more in the run, which has 12')
-    await expect(prepareRun('белый кит, '.repeat(2_000), options, 1, { start: { ...start, resumed: null } })).rejects.toThrow(
+    await expect(prepareRun(plainText(TEXT), options, 1, { start })).rejects.toThrow('the checkpoint has 12 updates done, need more in the run, which has 12')
+    await expect(prepareRun(plainText('белый кит, '.repeat(2_000)), options, 1, { start: { ...start, resumed: null } })).rejects.toThrow(
       /^Cannot train on this text: \d+ of its \d+ characters are not in the model's tokenizer, need at most 1 in 10$/,
     )
   })
@@ -203,7 +204,9 @@ describe('a run that is resumed', { timeout: 240_000 }, () => {
     const last = straight.checkpoints.get('checkpoint-12')
     const options = parseOptions({ ...json(last, 'training_args.json'), tokenizer: 'byte' })
     const start = { ...asModel(last, (tensors) => tensors), tokenizerFiles: null }
-    await expect(prepareRun(TEXT, options, 1, { start })).rejects.toThrow(/^Cannot use this tokenizer with the model: it has 256 tokens, need at most the \d+ of vocab_size$/)
+    await expect(prepareRun(plainText(TEXT), options, 1, { start })).rejects.toThrow(
+      /^Cannot use this tokenizer with the model: it has 256 tokens, need at most the \d+ of vocab_size$/,
+    )
   })
 })
 

@@ -3,7 +3,7 @@ import type { EvaluationRecord, StepRecord } from '../../protocol/step-record.ts
 import { columns, describeCurve, lossColumns, smooth } from './curves.ts'
 
 function record(step: number, loss: number, outcome: StepRecord['outcome'] = 'committed'): StepRecord {
-  return { step, loss, grad_norm: 1, learning_rate: 0.1, epoch: 0, num_items: 1, outcome, ranks: 1, tokens_per_second: 1, elapsed_ms: step }
+  return { step, loss, grad_norm: 1, learning_rate: 0.1, epoch: 0, num_items: 1, num_samples: 1, num_tokens: 1, outcome, ranks: 1, tokens_per_second: 1, elapsed_ms: step }
 }
 
 function evaluation(step: number, eval_loss: number): EvaluationRecord {
