@@ -1,48 +1,20 @@
-import { type ChildProcess, spawn } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from '@playwright/test'
 import { readModelFolder } from '../src/checkpoint/hf-folder.ts'
+import { type Command, endCommands, tabring } from './support/command.ts'
 
 let folder = ''
-const running = new Set<ChildProcess>()
 
 test.beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'tabring-'))
 })
 
-function endAll(): void {
-  for (const child of running) child.kill('SIGTERM')
-}
-// A test run that is interrupted skips afterAll.
-process.once('exit', endAll)
-
 test.afterAll(() => {
-  endAll()
+  endCommands()
   rmSync(folder, { recursive: true, force: true })
 })
-
-interface Command {
-  readonly child: ChildProcess
-  /** What was printed so far, both streams. */
-  output(): string
-  readonly exitCode: Promise<number | null>
-}
-
-function tabring(...argv: readonly string[]): Command {
-  const child = spawn(process.execPath, ['src/cli/tabring.mjs', ...argv], { stdio: ['ignore', 'pipe', 'pipe'] })
-  running.add(child)
-  let printed = ''
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (printed += chunk.toString()))
-  const exitCode = new Promise<number | null>((resolve) => {
-    child.once('close', (code) => {
-      running.delete(child)
-      resolve(code)
-    })
-  })
-  return { child, output: () => printed, exitCode }
-}
 
 function lastLine({ output }: Command): string {
   return output().trimEnd().split('\n').at(-1) ?? ''
@@ -164,6 +136,8 @@ test('train: starts from the weights of a Hugging Face folder, and refuses one t
   const options = [
     '--preset',
     'tiny',
+    '--tokenizer',
+    'char',
     '--block_size',
     '32',
     '--train_file',

@@ -52,7 +52,10 @@ it('the tokenizer is that of the folder', () => {
   expect(() => modelStart(folder, { tokenizer: 'char' })).toThrow(`Cannot set tokenizer to "char": need bpe, as in tokenizer.json of ${folder}`)
   expect(() => modelStart(folder, { vocab_size: '400' })).toThrow(`Cannot set vocab_size to "400": need 300, as in config.json of ${folder}`)
   writeTokenizer(['a b'], [{ id: 0 }])
-  expect(() => modelStart(folder, {})).toThrow('need a folder whose tokenizer.json Tabring wrote, or one without')
+  expect(modelStart(folder, {}).options.tokenizer).toBe('file')
+  rmSync(join(folder, 'tokenizer.json'))
+  expect(modelStart(folder, {}).options).toMatchObject({ tokenizer: 'file', preset: 'none' })
+  expect(modelStart(folder, { tokenizer: 'char' }).options.tokenizer).toBe('char')
 })
 
 it.each([

@@ -22,7 +22,7 @@ type Config = Readonly<Record<string, unknown>>
 
 /**
  * Reads a Hugging Face folder whose weights a run starts from: its config.json gives the sizes, and its tokenizer.json, if it has one,
- * the tokens.
+ * the tokens. Other options start from Hugging Face's defaults, unless a preset is asked for.
  * @throws OptionError when the folder is not one, or a given option contradicts it.
  */
 export function modelStart(path: string, raw: RawOptions): RunStart {
@@ -30,6 +30,7 @@ export function modelStart(path: string, raw: RawOptions): RunStart {
   checkFolder(path, folder)
   const config = readObject(folder, 'config.json')
   const options = resolveOptions({
+    preset: 'none',
     ...raw,
     ...family(config, path, raw),
     ...sizes(config, path, raw),
@@ -79,10 +80,10 @@ function blockSize(config: Config, path: string, raw: RawOptions): unknown {
 }
 
 function tokens(folder: string, path: string, { config, raw }: { readonly config: Config; readonly raw: RawOptions }): Partial<TrainingOptions> {
-  if (!existsSync(join(folder, 'tokenizer.json'))) return {}
-  const tokenizer = tokenizerKind(readObject(folder, 'tokenizer.json'))
-  if (tokenizer === null) throw new OptionError('model', path, { allowed: 'a folder whose tokenizer.json Tabring wrote, or one without' })
   const given = raw['tokenizer']
+  // Without one, only rows of token ids can be read, unless a person wants new tokens.
+  if (!existsSync(join(folder, 'tokenizer.json'))) return given === undefined ? { tokenizer: 'file' } : {}
+  const tokenizer = tokenizerKind(readObject(folder, 'tokenizer.json')) ?? 'file'
   if (given !== undefined && given !== tokenizer) throw new OptionError('tokenizer', given, { allowed: `${tokenizer}, as in tokenizer.json of ${path}` })
   const size = config['vocab_size']
   if (tokenizer !== 'bpe' || typeof size !== 'number') return { tokenizer }

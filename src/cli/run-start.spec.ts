@@ -48,7 +48,20 @@ it.each([
 it('a run that has no update left to do is refused, with what it needs', () => {
   const path = checkpoint(1)
   const file = join(path, 'training_state.json')
-  const record = { step: 1, loss: 4, grad_norm: 1, learning_rate: 0.01, epoch: 0.1, num_items: 7, outcome: 'committed', ranks: 1, tokens_per_second: 9, elapsed_ms: 5 }
+  const record = {
+    step: 1,
+    loss: 4,
+    grad_norm: 1,
+    learning_rate: 0.01,
+    epoch: 0.1,
+    num_items: 7,
+    num_samples: 1,
+    num_tokens: 8,
+    outcome: 'committed',
+    ranks: 1,
+    tokens_per_second: 9,
+    elapsed_ms: 5,
+  }
   const state: object = JSON.parse(readFileSync(file, 'utf8'))
   writeFileSync(file, JSON.stringify({ ...state, committed: 1, update: 1, records: [record] }))
   expect(resumeFrom(path, { max_steps: '2' }).state?.update).toBe(1)
