@@ -1,5 +1,6 @@
 // source: [ROWS, SOURCE_STRIDE] -> target [ROWS, TARGET_STRIDE]: HEADS heads from one layout of columns to another,
 // their first 2 HALF elements rotated by the row's position: element d with d + HALF. table: [POSITIONS, HALF] (cosine, sine)
+// Row r is position r % LENGTH, or places[r] where rows hold several documents.
 const ROWS = 8u; // @shape
 const LENGTH = 8u; // @shape
 const HEADS = 2u; // @shape
@@ -16,11 +17,21 @@ const HALF = 2u; // @shape
 // The rotation's transpose: for gradients.
 const TRANSPOSED = 0u; // @variant
 const ACCUMULATE = 0u; // @variant
+const PACKED = 0u; // @variant
+const PLACES = select(1u, ROWS, PACKED == 1u);
 const TABLE = max(1u, POSITIONS * HALF);
 
 @group(0) @binding(0) var<storage, read> source: array<f32, ROWS * SOURCE_STRIDE>;
 @group(0) @binding(1) var<storage, read> table: array<vec2f, TABLE>;
 @group(0) @binding(2) var<storage, read_write> out: array<f32, ROWS * TARGET_STRIDE>;
+@group(0) @binding(3) var<storage, read> places: array<u32, PLACES>;
+
+fn placeOf(row: u32) -> u32 {
+  if (PACKED == 1u) {
+    return places[row];
+  }
+  return row % LENGTH;
+}
 
 @compute @workgroup_size(64)
 fn main(@builtin(global_invocation_id) id: vec3u) {
@@ -36,7 +47,7 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
   var value = source[start];
   if (d < 2u * HALF) {
     let second = d >= HALF;
-    let turn = table[(row % LENGTH) * HALF + select(d, d - HALF, second)];
+    let turn = table[placeOf(row) * HALF + select(d, d - HALF, second)];
     let other = source[select(start + HALF, start - HALF, second)];
     value = value * turn.x + select(-1.0, 1.0, second != (TRANSPOSED == 1u)) * other * turn.y;
   }

@@ -9,15 +9,19 @@ const HEAD_DIM = 4u; // @shape
 const D4 = 1u; // @shape
 const SCALE = 1.0; // @variant
 const ACCUMULATE = 0u; // @variant
+// Rows hold several documents, which do not see each other: bounds has where a token's document starts and ends in its row.
+const PACKED = 0u; // @variant
 const STRIDE = (HEADS + 2u * KV_HEADS) * HEAD_DIM;
 const ROWS = BATCH * LENGTH;
 const SHARE = HEADS / KV_HEADS;
+const BOUNDS = select(1u, ROWS, PACKED == 1u);
 
 @group(0) @binding(0) var<storage, read> qkv: array<f32, ROWS * STRIDE>;
 @group(0) @binding(1) var<storage, read> gradient: array<f32, ROWS * HEADS * HEAD_DIM>;
 @group(0) @binding(2) var<storage, read> lse: array<f32, BATCH * HEADS * LENGTH>;
 @group(0) @binding(3) var<storage, read> delta: array<f32, BATCH * HEADS * LENGTH>;
 @group(0) @binding(4) var<storage, read_write> dqkv: array<f32, ROWS * STRIDE>;
+@group(0) @binding(5) var<storage, read> bounds: array<vec2u, BOUNDS>;
 
 fn load(at: u32, d: u32) -> vec4f {
   let place = at + 4u * d;
@@ -71,6 +75,14 @@ fn store(at: u32, d: u32, value: vec4f) {
   }
 }
 
+// Where the document of a token ends.
+fn endOf(row: u32) -> u32 {
+  if (PACKED == 1u) {
+    return bounds[row].y;
+  }
+  return LENGTH;
+}
+
 @compute @workgroup_size(32)
 fn main(@builtin(global_invocation_id) id: vec3u) {
   // A grid beyond 65,535 workgroups is folded into rows.
@@ -94,9 +106,10 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
     dKey[d] = vec4f(0.0);
     dValue[d] = vec4f(0.0);
   }
+  let end = endOf(first + j);
   for (var head = kvHead * SHARE; head < (kvHead + 1u) * SHARE; head++) {
     // From a common start, so that neighbours, whose keys are neighbours, load the same query together.
-    for (var i = j - j % 4u; i < LENGTH; i++) {
+    for (var i = j - j % 4u; i < end; i++) {
       let queryAt = (first + i) * STRIDE + head * HEAD_DIM;
       let outAt = ((first + i) * HEADS + head) * HEAD_DIM;
       let row = (batch * HEADS + head) * LENGTH + i;

@@ -10,18 +10,22 @@ const HEAD_DIM = 4u; // @shape
 const D4 = 1u; // @shape
 const SCALE = 1.0; // @variant
 const ACCUMULATE = 0u; // @variant
+// Rows hold several documents, which do not see each other: bounds has where a token's document starts and ends in its row.
+const PACKED = 0u; // @variant
 // Rows in workgroup memory at a time; two tiles must fit in 16 KiB.
 const TILE = 32u; // @tune
 const STRIDE = (HEADS + 2u * KV_HEADS) * HEAD_DIM;
 const ROWS = BATCH * LENGTH;
 const BLOCKS = (LENGTH + 63u) / 64u;
 const SHARE = HEADS / KV_HEADS;
+const BOUNDS = select(1u, ROWS, PACKED == 1u);
 
 @group(0) @binding(0) var<storage, read> qkv: array<f32, ROWS * STRIDE>;
 @group(0) @binding(1) var<storage, read> gradient: array<f32, ROWS * HEADS * HEAD_DIM>;
 @group(0) @binding(2) var<storage, read> lse: array<f32, BATCH * HEADS * LENGTH>;
 @group(0) @binding(3) var<storage, read> delta: array<f32, BATCH * HEADS * LENGTH>;
 @group(0) @binding(4) var<storage, read_write> dqkv: array<f32, ROWS * STRIDE>;
+@group(0) @binding(5) var<storage, read> bounds: array<vec2u, BOUNDS>;
 
 fn load(at: u32, d: u32) -> vec4f {
   let place = at + 4u * d;
@@ -75,6 +79,14 @@ fn store(at: u32, d: u32, value: vec4f) {
   }
 }
 
+// Where the document of a token ends.
+fn endOf(row: u32) -> u32 {
+  if (PACKED == 1u) {
+    return bounds[row].y;
+  }
+  return LENGTH;
+}
+
 var<workgroup> queries: array<vec4f, TILE * D4>;
 var<workgroup> outwards: array<vec4f, TILE * D4>;
 // Log-sum-exp and delta of each query.
@@ -103,8 +115,10 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) in
     dKey[d] = vec4f(0.0);
     dValue[d] = vec4f(0.0);
   }
+  let end = endOf(start + min(j, LENGTH - 1u));
+  let last = endOf(start + min(first + 63u, LENGTH - 1u));
   for (var head = kvHead * SHARE; head < (kvHead + 1u) * SHARE; head++) {
-    for (var tile = first; tile < LENGTH; tile += TILE) {
+    for (var tile = first; tile < last; tile += TILE) {
       workgroupBarrier();
       for (var at = index; at < TILE * D4; at += 64u) {
         let row = start + min(tile + at / D4, LENGTH - 1u);
@@ -116,7 +130,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) in
         stats[at] = vec2f(lse[row], delta[row]);
       }
       workgroupBarrier();
-      for (var q = max(j, tile) - tile; q < min(TILE, LENGTH - tile); q++) {
+      for (var q = max(j, tile) - tile; q < min(TILE, max(end, tile) - tile); q++) {
         var score = 0.0;
         var agreement = 0.0;
         for (var d = 0u; d < D4; d++) { // @unroll

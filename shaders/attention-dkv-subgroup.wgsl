@@ -11,14 +11,18 @@ const HEAD_DIM = 4u; // @shape
 const D4 = 1u; // @shape
 const SCALE = 1.0; // @variant
 const ACCUMULATE = 0u; // @variant
+// Rows hold several documents, which do not see each other: bounds has where a token's document starts and ends in its row.
+const PACKED = 0u; // @variant
 const STRIDE = (HEADS + 2u * KV_HEADS) * HEAD_DIM;
 const BLOCKS = (LENGTH + 15u) / 16u;
+const BOUNDS = select(1u, BATCH * LENGTH, PACKED == 1u);
 
 @group(0) @binding(0) var<storage, read> qkv: array<f32, BATCH * LENGTH * STRIDE>;
 @group(0) @binding(1) var<storage, read> gradient: array<f32, BATCH * LENGTH * HEADS * HEAD_DIM>;
 @group(0) @binding(2) var<storage, read> lse: array<f32, BATCH * HEADS * LENGTH>;
 @group(0) @binding(3) var<storage, read> delta: array<f32, BATCH * HEADS * LENGTH>;
 @group(0) @binding(4) var<storage, read_write> dqkv: array<f32, BATCH * LENGTH * STRIDE>;
+@group(0) @binding(5) var<storage, read> bounds: array<vec2u, BOUNDS>;
 
 // Element 4 d + lane of four rows.
 fn quarter(at: vec4u, d: u32, lane: u32) -> vec4f {
@@ -73,6 +77,21 @@ fn store(at: u32, d: u32, value: vec4f) {
   }
 }
 
+// Where the document of a token ends.
+fn endOf(row: u32) -> u32 {
+  if (PACKED == 1u) {
+    return bounds[row].y;
+  }
+  return LENGTH;
+}
+
+fn sees(query: u32, row: vec4u, end: vec4u) -> vec4<bool> {
+  if (PACKED == 1u) {
+    return (row <= vec4u(query)) & (vec4u(query) < end);
+  }
+  return row <= vec4u(query);
+}
+
 @compute @workgroup_size(4)
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(subgroup_invocation_id) lane: u32) {
   // A grid beyond 65,535 workgroups is folded into rows.
@@ -84,7 +103,8 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(subgroup_invocation_id) la
   let kvHead = (index / BLOCKS) % KV_HEADS;
   let start = index / (BLOCKS * KV_HEADS) * LENGTH;
   let row = first + 4u * lane + vec4u(0u, 1u, 2u, 3u);
-  let keyAt = (start + min(row, vec4u(LENGTH - 1u))) * STRIDE + (HEADS + kvHead) * HEAD_DIM;
+  let inner = start + min(row, vec4u(LENGTH - 1u));
+  let keyAt = inner * STRIDE + (HEADS + kvHead) * HEAD_DIM;
   var key: array<mat4x4f, D4>;
   var value: array<mat4x4f, D4>;
   var dKey: array<mat4x4f, D4>;
@@ -97,8 +117,10 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(subgroup_invocation_id) la
     dKey[d] = mat4x4f();
     dValue[d] = mat4x4f();
   }
+  let end = vec4u(endOf(inner.x), endOf(inner.y), endOf(inner.z), endOf(inner.w));
+  let last = endOf(start + min(first + 15u, LENGTH - 1u));
   for (var head = kvHead * (HEADS / KV_HEADS); head < (kvHead + 1u) * (HEADS / KV_HEADS); head++) {
-    for (var i = first; i < LENGTH; i += 4u) {
+    for (var i = first; i < last; i += 4u) {
       let query = i + vec4u(0u, 1u, 2u, 3u);
       let inside = min(query, vec4u(LENGTH - 1u));
       let queryAt = (start + inside) * STRIDE + head * HEAD_DIM;
@@ -114,10 +136,10 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(subgroup_invocation_id) la
       }
       // Keys behind the query, and queries behind the end, weigh nothing.
       let weight = mat4x4f(
-        select(vec4f(0.0), exp(score[0] - lse[statsAt.x]), row <= query.xxxx),
-        select(vec4f(0.0), exp(score[1] - lse[statsAt.y]), (row <= query.yyyy) & (query.yyyy < vec4u(LENGTH))),
-        select(vec4f(0.0), exp(score[2] - lse[statsAt.z]), (row <= query.zzzz) & (query.zzzz < vec4u(LENGTH))),
-        select(vec4f(0.0), exp(score[3] - lse[statsAt.w]), (row <= query.wwww) & (query.wwww < vec4u(LENGTH))),
+        select(vec4f(0.0), exp(score[0] - lse[statsAt.x]), sees(query.x, row, end)),
+        select(vec4f(0.0), exp(score[1] - lse[statsAt.y]), sees(query.y, row, end) & (query.yyyy < vec4u(LENGTH))),
+        select(vec4f(0.0), exp(score[2] - lse[statsAt.z]), sees(query.z, row, end) & (query.zzzz < vec4u(LENGTH))),
+        select(vec4f(0.0), exp(score[3] - lse[statsAt.w]), sees(query.w, row, end) & (query.wwww < vec4u(LENGTH))),
       );
       let dScore = mat4x4f(
         weight[0] * (agreement[0] - delta[statsAt.x]),

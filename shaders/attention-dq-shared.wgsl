@@ -10,12 +10,15 @@ const HEAD_DIM = 4u; // @shape
 const D4 = 1u; // @shape
 const SCALE = 1.0; // @variant
 const ACCUMULATE = 0u; // @variant
+// Rows hold several documents, which do not see each other: bounds has where a token's document starts and ends in its row.
+const PACKED = 0u; // @variant
 // Rows in workgroup memory at a time; two tiles must fit in 16 KiB.
 const TILE = 32u; // @tune
 const STRIDE = (HEADS + 2u * KV_HEADS) * HEAD_DIM;
 const ROWS = BATCH * LENGTH;
 const BLOCKS = (LENGTH + 63u) / 64u;
 const SHARE = HEADS / KV_HEADS;
+const BOUNDS = select(1u, ROWS, PACKED == 1u);
 
 @group(0) @binding(0) var<storage, read> qkv: array<f32, ROWS * STRIDE>;
 @group(0) @binding(1) var<storage, read> out: array<f32, ROWS * HEADS * HEAD_DIM>;
@@ -23,6 +26,7 @@ const SHARE = HEADS / KV_HEADS;
 @group(0) @binding(3) var<storage, read> lse: array<f32, BATCH * HEADS * LENGTH>;
 @group(0) @binding(4) var<storage, read_write> dqkv: array<f32, ROWS * STRIDE>;
 @group(0) @binding(5) var<storage, read_write> delta: array<f32, BATCH * HEADS * LENGTH>;
+@group(0) @binding(6) var<storage, read> bounds: array<vec2u, BOUNDS>;
 
 fn load(at: u32, d: u32) -> vec4f {
   let place = at + 4u * d;
@@ -91,6 +95,22 @@ fn store(at: u32, d: u32, value: vec4f) {
   }
 }
 
+// Where the document of a token starts.
+fn startOf(row: u32) -> u32 {
+  if (PACKED == 1u) {
+    return bounds[row].x;
+  }
+  return 0u;
+}
+
+// The first key of a tile that a query sees.
+fn firstIn(tile: u32, begin: u32) -> u32 {
+  if (PACKED == 1u) {
+    return max(begin, tile) - tile;
+  }
+  return 0u;
+}
+
 var<workgroup> keys: array<vec4f, TILE * D4>;
 var<workgroup> values: array<vec4f, TILE * D4>;
 
@@ -121,7 +141,8 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) in
     sum[d] = vec4f(0.0);
   }
   let normaliser = lse[start * HEADS + head * LENGTH + inside];
-  for (var tile = 0u; tile < min(first + 64u, LENGTH); tile += TILE) {
+  let begin = startOf(start + inside);
+  for (var tile = startOf(start + first); tile < min(first + 64u, LENGTH); tile += TILE) {
     workgroupBarrier();
     for (var at = index; at < TILE * D4; at += 64u) {
       let keyAt = keysAt + min(tile + at / D4, LENGTH - 1u) * STRIDE;
@@ -129,7 +150,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) in
       values[at] = load(keyAt + KV_HEADS * HEAD_DIM, at % D4);
     }
     workgroupBarrier();
-    for (var k = 0u; k < TILE && tile + k <= inside; k++) {
+    for (var k = firstIn(tile, begin); k < TILE && tile + k <= inside; k++) {
       var score = 0.0;
       var agreement = 0.0;
       for (var d = 0u; d < D4; d++) { // @unroll

@@ -10,8 +10,11 @@ const HEAD_DIM = 4u; // @shape
 const D4 = 1u; // @shape
 const SCALE = 1.0; // @variant
 const ACCUMULATE = 0u; // @variant
+// Rows hold several documents, which do not see each other: bounds has where a token's document starts and ends in its row.
+const PACKED = 0u; // @variant
 const STRIDE = (HEADS + 2u * KV_HEADS) * HEAD_DIM;
 const BLOCKS = (LENGTH + 15u) / 16u;
+const BOUNDS = select(1u, BATCH * LENGTH, PACKED == 1u);
 
 @group(0) @binding(0) var<storage, read> qkv: array<f32, BATCH * LENGTH * STRIDE>;
 @group(0) @binding(1) var<storage, read> out: array<f32, BATCH * LENGTH * HEADS * HEAD_DIM>;
@@ -19,6 +22,7 @@ const BLOCKS = (LENGTH + 15u) / 16u;
 @group(0) @binding(3) var<storage, read> lse: array<f32, BATCH * HEADS * LENGTH>;
 @group(0) @binding(4) var<storage, read_write> dqkv: array<f32, BATCH * LENGTH * STRIDE>;
 @group(0) @binding(5) var<storage, read_write> delta: array<f32, BATCH * HEADS * LENGTH>;
+@group(0) @binding(6) var<storage, read> bounds: array<vec2u, BOUNDS>;
 
 // Element 4 d + lane of four rows.
 fn quarter(at: vec4u, d: u32, lane: u32) -> vec4f {
@@ -85,6 +89,21 @@ fn store(at: u32, d: u32, value: vec4f) {
   }
 }
 
+// Where the document of a token starts.
+fn startOf(row: u32) -> u32 {
+  if (PACKED == 1u) {
+    return bounds[row].x;
+  }
+  return 0u;
+}
+
+fn sees(row: vec4u, key: u32, begin: vec4u) -> vec4<bool> {
+  if (PACKED == 1u) {
+    return (vec4u(key) <= row) & (vec4u(key) >= begin);
+  }
+  return vec4u(key) <= row;
+}
+
 @compute @workgroup_size(4)
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(subgroup_invocation_id) lane: u32) {
   // A grid beyond 65,535 workgroups is folded into rows.
@@ -114,7 +133,8 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(subgroup_invocation_id) la
     sum[d] = mat4x4f();
   }
   let normaliser = vec4f(lse[statsAt.x], lse[statsAt.y], lse[statsAt.z], lse[statsAt.w]);
-  for (var j = 0u; j < min(first + 16u, LENGTH); j += 4u) {
+  let begin = vec4u(startOf(start + inside.x), startOf(start + inside.y), startOf(start + inside.z), startOf(start + inside.w));
+  for (var j = startOf(start + first); j < min(first + 16u, LENGTH); j += 4u) {
     let key = j + vec4u(0u, 1u, 2u, 3u);
     let keyAt = (start + min(key, vec4u(LENGTH - 1u))) * STRIDE + (HEADS + head * KV_HEADS / HEADS) * HEAD_DIM;
     var score = mat4x4f();
@@ -125,10 +145,10 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(subgroup_invocation_id) la
       agreement += outward[d] * together(quarter(keyAt + KV_HEADS * HEAD_DIM, d, lane));
     }
     var dScore: mat4x4f;
-    dScore[0] = select(vec4f(0.0), exp(score[0] - normaliser), key.xxxx <= row) * (agreement[0] - product);
-    dScore[1] = select(vec4f(0.0), exp(score[1] - normaliser), key.yyyy <= row) * (agreement[1] - product);
-    dScore[2] = select(vec4f(0.0), exp(score[2] - normaliser), key.zzzz <= row) * (agreement[2] - product);
-    dScore[3] = select(vec4f(0.0), exp(score[3] - normaliser), key.wwww <= row) * (agreement[3] - product);
+    dScore[0] = select(vec4f(0.0), exp(score[0] - normaliser), sees(row, key.x, begin)) * (agreement[0] - product);
+    dScore[1] = select(vec4f(0.0), exp(score[1] - normaliser), sees(row, key.y, begin)) * (agreement[1] - product);
+    dScore[2] = select(vec4f(0.0), exp(score[2] - normaliser), sees(row, key.z, begin)) * (agreement[2] - product);
+    dScore[3] = select(vec4f(0.0), exp(score[3] - normaliser), sees(row, key.w, begin)) * (agreement[3] - product);
     for (var d = 0u; d < D4; d++) { // @unroll
       sum[d][0] += dScore * quadBroadcast(keys[d], 0u);
       sum[d][1] += dScore * quadBroadcast(keys[d], 1u);

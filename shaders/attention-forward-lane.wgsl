@@ -8,13 +8,17 @@ const HEAD_DIM = 4u; // @shape
 // Vectors of a head, the last one filled up with zeros.
 const D4 = 1u; // @shape
 const SCALE = 1.0; // @variant
+// Rows hold several documents, which do not see each other: bounds has where a token's document starts and ends in its row.
+const PACKED = 0u; // @variant
 const STRIDE = (HEADS + 2u * KV_HEADS) * HEAD_DIM;
 const ROWS = BATCH * LENGTH;
 const SHARE = HEADS / KV_HEADS;
+const BOUNDS = select(1u, ROWS, PACKED == 1u);
 
 @group(0) @binding(0) var<storage, read> qkv: array<f32, ROWS * STRIDE>;
 @group(0) @binding(1) var<storage, read_write> out: array<f32, ROWS * HEADS * HEAD_DIM>;
 @group(0) @binding(2) var<storage, read_write> lse: array<f32, BATCH * HEADS * LENGTH>;
+@group(0) @binding(3) var<storage, read> bounds: array<vec2u, BOUNDS>;
 
 fn load(at: u32, d: u32) -> vec4f {
   let place = at + 4u * d;
@@ -45,6 +49,14 @@ fn store(at: u32, d: u32, value: vec4f) {
   }
 }
 
+// Where the document of a token starts.
+fn startOf(row: u32) -> u32 {
+  if (PACKED == 1u) {
+    return bounds[row].x;
+  }
+  return 0u;
+}
+
 @compute @workgroup_size(32)
 fn main(@builtin(global_invocation_id) id: vec3u) {
   // A grid beyond 65,535 workgroups is folded into rows.
@@ -64,8 +76,9 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
   }
   var largest = -1e30;
   var total = 0.0;
-  var keyAt = first * STRIDE + (HEADS + head / SHARE) * HEAD_DIM;
-  for (var j = 0u; j <= i; j++) {
+  let begin = startOf(first + i);
+  var keyAt = (first + begin) * STRIDE + (HEADS + head / SHARE) * HEAD_DIM;
+  for (var j = begin; j <= i; j++) {
     var score = 0.0;
     for (var d = 0u; d < D4; d++) { // @unroll
       score += dot(query[d], load(keyAt, d));

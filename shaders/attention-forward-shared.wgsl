@@ -9,16 +9,20 @@ const HEAD_DIM = 4u; // @shape
 // Vectors of a head, the last one filled up with zeros.
 const D4 = 1u; // @shape
 const SCALE = 1.0; // @variant
+// Rows hold several documents, which do not see each other: bounds has where a token's document starts and ends in its row.
+const PACKED = 0u; // @variant
 // Rows in workgroup memory at a time; two tiles must fit in 16 KiB.
 const TILE = 32u; // @tune
 const STRIDE = (HEADS + 2u * KV_HEADS) * HEAD_DIM;
 const ROWS = BATCH * LENGTH;
 const BLOCKS = (LENGTH + 63u) / 64u;
 const SHARE = HEADS / KV_HEADS;
+const BOUNDS = select(1u, ROWS, PACKED == 1u);
 
 @group(0) @binding(0) var<storage, read> qkv: array<f32, ROWS * STRIDE>;
 @group(0) @binding(1) var<storage, read_write> out: array<f32, ROWS * HEADS * HEAD_DIM>;
 @group(0) @binding(2) var<storage, read_write> lse: array<f32, BATCH * HEADS * LENGTH>;
+@group(0) @binding(3) var<storage, read> bounds: array<vec2u, BOUNDS>;
 
 fn load(at: u32, d: u32) -> vec4f {
   let place = at + 4u * d;
@@ -49,6 +53,22 @@ fn store(at: u32, d: u32, value: vec4f) {
   }
 }
 
+// Where the document of a token starts.
+fn startOf(row: u32) -> u32 {
+  if (PACKED == 1u) {
+    return bounds[row].x;
+  }
+  return 0u;
+}
+
+// The first key of a tile that a query sees.
+fn firstIn(tile: u32, begin: u32) -> u32 {
+  if (PACKED == 1u) {
+    return max(begin, tile) - tile;
+  }
+  return 0u;
+}
+
 var<workgroup> keys: array<vec4f, TILE * D4>;
 var<workgroup> values: array<vec4f, TILE * D4>;
 
@@ -74,7 +94,8 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) in
   }
   var largest = -1e30;
   var total = 0.0;
-  for (var tile = 0u; tile < min(first + 64u, LENGTH); tile += TILE) {
+  let begin = startOf(row);
+  for (var tile = startOf(start + first); tile < min(first + 64u, LENGTH); tile += TILE) {
     workgroupBarrier();
     for (var at = index; at < TILE * D4; at += 64u) {
       let keyAt = keysAt + min(tile + at / D4, LENGTH - 1u) * STRIDE;
@@ -82,7 +103,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) in
       values[at] = load(keyAt + KV_HEADS * HEAD_DIM, at % D4);
     }
     workgroupBarrier();
-    for (var k = 0u; k < TILE && tile + k <= min(i, LENGTH - 1u); k++) {
+    for (var k = firstIn(tile, begin); k < TILE && tile + k <= min(i, LENGTH - 1u); k++) {
       var score = 0.0;
       for (var d = 0u; d < D4; d++) { // @unroll
         score += dot(query[d], keys[k * D4 + d]);

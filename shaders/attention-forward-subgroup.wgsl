@@ -10,12 +10,16 @@ const HEAD_DIM = 4u; // @shape
 // Vectors of a head, the last one filled up with zeros.
 const D4 = 1u; // @shape
 const SCALE = 1.0; // @variant
+// Rows hold several documents, which do not see each other: bounds has where a token's document starts and ends in its row.
+const PACKED = 0u; // @variant
 const STRIDE = (HEADS + 2u * KV_HEADS) * HEAD_DIM;
 const BLOCKS = (LENGTH + 15u) / 16u;
+const BOUNDS = select(1u, BATCH * LENGTH, PACKED == 1u);
 
 @group(0) @binding(0) var<storage, read> qkv: array<f32, BATCH * LENGTH * STRIDE>;
 @group(0) @binding(1) var<storage, read_write> out: array<f32, BATCH * LENGTH * HEADS * HEAD_DIM>;
 @group(0) @binding(2) var<storage, read_write> lse: array<f32, BATCH * HEADS * LENGTH>;
+@group(0) @binding(3) var<storage, read> bounds: array<vec2u, BOUNDS>;
 
 // Element 4 d + lane of four rows.
 fn quarter(at: vec4u, d: u32, lane: u32) -> vec4f {
@@ -45,6 +49,21 @@ fn store(at: u32, d: u32, value: vec4f) {
   }
 }
 
+// Where the document of a token starts.
+fn startOf(row: u32) -> u32 {
+  if (PACKED == 1u) {
+    return bounds[row].x;
+  }
+  return 0u;
+}
+
+fn sees(row: vec4u, key: u32, begin: vec4u) -> vec4<bool> {
+  if (PACKED == 1u) {
+    return (vec4u(key) <= row) & (vec4u(key) >= begin);
+  }
+  return vec4u(key) <= row;
+}
+
 @compute @workgroup_size(4)
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(subgroup_invocation_id) lane: u32) {
   // A grid beyond 65,535 workgroups is folded into rows.
@@ -66,7 +85,8 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(subgroup_invocation_id) la
   }
   var largest = vec4f(-1e30);
   var total = vec4f(0.0);
-  for (var j = 0u; j < min(first + 16u, LENGTH); j += 4u) {
+  let begin = vec4u(startOf(inside.x), startOf(inside.y), startOf(inside.z), startOf(inside.w));
+  for (var j = startOf(start + first); j < min(first + 16u, LENGTH); j += 4u) {
     let key = j + vec4u(0u, 1u, 2u, 3u);
     let keyAt = (start + min(key, vec4u(LENGTH - 1u))) * STRIDE + (HEADS + head * KV_HEADS / HEADS) * HEAD_DIM;
     var score = mat4x4f();
@@ -75,10 +95,11 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(subgroup_invocation_id) la
       let keys = transpose(mat4x4f(quadBroadcast(mine, 0u), quadBroadcast(mine, 1u), quadBroadcast(mine, 2u), quadBroadcast(mine, 3u)));
       score += query[d] * keys;
     }
-    score[0] = select(vec4f(-1e30), score[0], key.xxxx <= row);
-    score[1] = select(vec4f(-1e30), score[1], key.yyyy <= row);
-    score[2] = select(vec4f(-1e30), score[2], key.zzzz <= row);
-    score[3] = select(vec4f(-1e30), score[3], key.wwww <= row);
+    // Below the largest so far also where a query has seen nothing yet, so that such keys weigh nothing.
+    score[0] = select(vec4f(-1e38), score[0], sees(row, key.x, begin));
+    score[1] = select(vec4f(-1e38), score[1], sees(row, key.y, begin));
+    score[2] = select(vec4f(-1e38), score[2], sees(row, key.z, begin));
+    score[3] = select(vec4f(-1e38), score[3], sees(row, key.w, begin));
     let next = max(largest, max(max(score[0], score[1]), max(score[2], score[3])));
     let shrink = exp(largest - next);
     let weight = mat4x4f(exp(score[0] - next), exp(score[1] - next), exp(score[2] - next), exp(score[3] - next));

@@ -3,6 +3,7 @@ import { foldedGrid } from '../engine.ts'
 import type { Kernel } from '../kernel.ts'
 import type { GradientTarget } from '../tape.ts'
 import { type Tensor, formatShape } from '../tensor.ts'
+import type { Documents } from './document-bounds.ts'
 
 const kernel: Kernel = { name: 'arrange-heads', source }
 
@@ -28,6 +29,8 @@ export interface HeadLayout {
   readonly heads: number
   readonly kvHeads: number
   readonly headDim: number
+  /** Of packed rows: positions count from the start of each document. */
+  readonly documents?: Documents | null
 }
 
 /**
@@ -38,7 +41,7 @@ export interface HeadLayout {
 export function arrangeHeads(queries: HeadColumns, keys: HeadColumns, values: HeadColumns, table: RotaryTable, layout: HeadLayout): Tensor {
   const { engine } = queries.tensor
   const { tape } = engine
-  const { length, heads, kvHeads, headDim } = layout
+  const { length, heads, kvHeads, headDim, documents = null } = layout
   const rows = queries.tensor.shape[0] ?? 0
   const stride = (heads + 2 * kvHeads) * headDim
   const parts = [
@@ -50,11 +53,20 @@ export function arrangeHeads(queries: HeadColumns, keys: HeadColumns, values: He
   if (length > table.positions) throw new Error(`Cannot rotate ${length} positions: the table has ${table.positions}`)
   if (2 * table.half > headDim) throw new Error(`Cannot rotate ${2 * table.half} elements of a head: it has ${headDim}`)
   const out = engine.empty([rows, stride])
-  const shape = (count: number, half: number) => ({ ROWS: rows, LENGTH: length, HEADS: count, HEAD_DIM: headDim, POSITIONS: table.positions, HALF: half })
+  const shape = (count: number, half: number) => ({
+    ROWS: rows,
+    LENGTH: length,
+    HEADS: count,
+    HEAD_DIM: headDim,
+    POSITIONS: table.positions,
+    HALF: half,
+    PACKED: documents ? 1 : 0,
+  })
+  const places = documents?.positions ?? engine.unused.read
   const grid = (count: number) => foldedGrid(Math.ceil((rows * count * headDim) / 64))
   for (const { from, count, start, half } of parts) {
     const columns = { ...side('SOURCE', from), ...side('TARGET', { tensor: out, start, step: headDim }) }
-    engine.dispatch(kernel, { ...shape(count, half), ...columns, TRANSPOSED: 0, ACCUMULATE: 0 }, [from.tensor, table.values, out], grid(count))
+    engine.dispatch(kernel, { ...shape(count, half), ...columns, TRANSPOSED: 0, ACCUMULATE: 0 }, [from.tensor, table.values, out, places], grid(count))
   }
 
   tape.record([...new Set(parts.map(({ from }) => from.tensor))], out, [], (gradient) => {
@@ -67,7 +79,7 @@ export function arrangeHeads(queries: HeadColumns, keys: HeadColumns, values: He
       if (!target) continue
       const columns = { ...side('SOURCE', { tensor: gradient, start, step: headDim }), ...side('TARGET', { ...from, tensor: target.tensor }) }
       const variant = { TRANSPOSED: 1, ACCUMULATE: target.accumulate ? 1 : 0 }
-      engine.dispatch(kernel, { ...shape(count, half), ...columns, ...variant }, [gradient, table.values, target.tensor], grid(count))
+      engine.dispatch(kernel, { ...shape(count, half), ...columns, ...variant }, [gradient, table.values, target.tensor, places], grid(count))
     }
   })
   return out

@@ -4,17 +4,23 @@ import { centralDifferences, expectClose, randomValues, seedGradient } from '../
 import { attentionGradientReference, attentionReference } from '../testing/reference.ts'
 import { openTestEngine } from '../testing/test-engine.ts'
 import { type AttentionOptions, attention } from './attention.ts'
+import { uploadDocuments } from './document-bounds.ts'
 
 function optionsOf(batch: number, length: number, heads: number, kvHeads: number, headDim: number): AttentionOptions {
   return { batch, length, heads, kvHeads, headDim, scale: 1 / Math.sqrt(headDim) }
+}
+
+/** Starts of rows whose documents have these lengths. */
+function startsOf(rows: readonly (readonly number[])[]): Uint32Array<ArrayBuffer> {
+  return Uint32Array.from(rows.flatMap((lengths) => lengths.flatMap((length, at) => Array<number>(length).fill(lengths.slice(0, at).reduce((sum, one) => sum + one, 0)))))
 }
 
 function columnsOf({ heads, kvHeads, headDim }: AttentionOptions): number {
   return (heads + 2 * kvHeads) * headDim
 }
 
-test('the float64 gradient of attention equals central differences', () => {
-  const options = optionsOf(2, 5, 4, 2, 3)
+test.each([null, startsOf([[2, 3], [5]])])('the float64 gradient of attention equals central differences with starts %j', (starts) => {
+  const options = { ...optionsOf(2, 5, 4, 2, 3), ...(starts ? { starts } : {}) }
   const qkv = randomValues(10 * columnsOf(options), 1)
   const gradient = randomValues(10 * 12, 2)
   const project = ([values = qkv]: readonly Float64Array[]) => attentionReference(values, options).reduce((sum, value, at) => sum + value * (gradient[at] ?? 0), 0)
@@ -58,6 +64,38 @@ describe.each(['lane', 'shared'] as const)('attention in the %s profile, on pois
         2e-5,
         `gradient, ${times} times`,
       )
+    }
+  })
+
+  // Documents that end inside a tile, fill tiles, are one token long, or are the whole row.
+  const packedShapes: readonly (readonly [AttentionOptions, readonly (readonly number[])[]])[] = [
+    [optionsOf(2, 7, 2, 1, 4), [[1, 4, 2], [7]]],
+    [
+      optionsOf(2, 101, 4, 2, 8),
+      [
+        [16, 1, 1, 47, 36],
+        [64, 37],
+      ],
+    ],
+    [optionsOf(1, 131, 3, 1, 5), [[3, 65, 63]]],
+    [optionsOf(1, 260, 2, 2, 20), [[130, 2, 100, 28]]],
+  ]
+  it.each(packedShapes)('keeps the documents of packed rows apart: %j with lengths %j', async (options, lengths) => {
+    const rows = options.batch * options.length
+    const values = randomValues(rows * columnsOf(options), 1).map((value) => Math.fround(value * 3))
+    const gradient = randomValues(rows * options.heads * options.headDim, 2)
+    const starts = startsOf(lengths)
+    const want = attentionGradientReference(values, gradient, { ...options, starts })
+    using _scope = engine.scope()
+    const qkv = engine.upload(new Float32Array(values), [rows, columnsOf(options)])
+    qkv.requiresGrad = true
+    for (const times of [1, 2]) {
+      const out = attention(qkv, { ...options, documents: uploadDocuments(engine, starts, options) })
+      const got = out.read()
+      seedGradient(engine, out, gradient)
+      expectClose(await got, attentionReference(values, { ...options, starts }), 1e-5, 'output')
+      const added = want.map((value) => value * times)
+      expectClose((await qkv.grad?.read()) ?? [], added, 2e-5, `gradient, ${times} times`)
     }
   })
 

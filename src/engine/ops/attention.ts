@@ -10,6 +10,7 @@ import forwardSubgroupSource from '../../../shaders/attention-forward-subgroup.w
 import { type Engine, foldedGrid } from '../engine.ts'
 import type { Kernel } from '../kernel.ts'
 import { type Tensor, formatShape } from '../tensor.ts'
+import type { Documents } from './document-bounds.ts'
 
 interface Design {
   readonly forward: Kernel
@@ -49,6 +50,8 @@ export interface AttentionOptions {
   readonly headDim: number
   /** Usually 1 / sqrt(headDim). */
   readonly scale: number
+  /** Of packed rows: tokens see their own document alone. Null or missing where every row is one. */
+  readonly documents?: Documents | null
 }
 
 /**
@@ -57,24 +60,25 @@ export interface AttentionOptions {
  */
 export function attention(qkv: Tensor, options: AttentionOptions): Tensor {
   const { engine } = qkv
-  const { batch, length, heads, kvHeads, headDim, scale } = options
+  const { batch, length, heads, kvHeads, headDim, scale, documents = null } = options
   checkShape(qkv, options)
   const design = choose(engine, options)
   const vectors = Math.ceil(headDim / 4)
   const tile = design === shared ? { TILE: Math.min(32, Math.floor(MAX_TILE_VECTORS / vectors)) } : {}
-  const constants = { BATCH: batch, LENGTH: length, HEADS: heads, KV_HEADS: kvHeads, SCALE: scale, HEAD_DIM: headDim, D4: vectors, ...tile }
+  const constants = { BATCH: batch, LENGTH: length, HEADS: heads, KV_HEADS: kvHeads, SCALE: scale, HEAD_DIM: headDim, D4: vectors, PACKED: documents ? 1 : 0, ...tile }
+  const bounds = documents?.bounds ?? engine.unused.read
   const grid = (perRow: number) => foldedGrid(design.groups(batch * perRow, length))
   const out = engine.empty([batch * length, heads * headDim])
   const lse = engine.empty([batch, heads, length])
-  engine.dispatch(design.forward, constants, [qkv, out, lse], grid(heads))
+  engine.dispatch(design.forward, constants, [qkv, out, lse, bounds], grid(heads))
 
   engine.tape.record([qkv], out, [lse], (gradient) => {
     const dqkv = engine.tape.target(qkv)
     if (!dqkv) return
     const variant = { ...constants, ACCUMULATE: dqkv.accumulate ? 1 : 0 }
     const delta = engine.empty([batch, heads, length])
-    engine.dispatch(design.dq, variant, [qkv, out, gradient, lse, dqkv.tensor, delta], grid(heads))
-    engine.dispatch(design.dkv, variant, [qkv, gradient, lse, delta, dqkv.tensor], grid(kvHeads))
+    engine.dispatch(design.dq, variant, [qkv, out, gradient, lse, dqkv.tensor, delta, bounds], grid(heads))
+    engine.dispatch(design.dkv, variant, [qkv, gradient, lse, delta, dqkv.tensor, bounds], grid(kvHeads))
     delta.release()
   })
   return out

@@ -3,6 +3,7 @@ import forwardSource from '../../../shaders/embedding-forward.wgsl?raw'
 import positionSource from '../../../shaders/position-backward.wgsl?raw'
 import { type Engine, foldedGrid } from '../engine.ts'
 import type { Kernel } from '../kernel.ts'
+import type { GradientTarget } from '../tape.ts'
 import { type Tensor, formatShape } from '../tensor.ts'
 import { type Documents, uploadDocuments } from './document-bounds.ts'
 import { groupRows } from './group-rows.ts'
@@ -40,11 +41,11 @@ export function uploadTokens(engine: Engine, ids: Uint32Array<ArrayBuffer>, { ba
   return { batch, length, ids: engine.upload(ids, [ids.length]), sorted: engine.upload(groupRows(ids), [2 + 3 * ids.length]), documents }
 }
 
-/** tokens [B, T], table [V, C], positions [P, C] or null -> table[id] + positions[t]: [B * T, C] */
+/** tokens [B, T], table [V, C], positions [P, C] or null -> table[id] + positions[t]: [B * T, C]; t counts from the start of the document */
 export function embedding(tokens: TokenBatch, table: Tensor, positions: Tensor | null): Tensor {
   const { engine } = table
   const { tape } = engine
-  const { length, ids, sorted } = tokens
+  const { length, ids, sorted, documents } = tokens
   const rows = tokens.batch * length
   const [vocabulary = 0, columns = 0] = table.shape
   if (positions && (positions.shape[1] !== columns || (positions.shape[0] ?? 0) < length)) {
@@ -52,22 +53,32 @@ export function embedding(tokens: TokenBatch, table: Tensor, positions: Tensor |
   }
   const out = engine.empty([rows, columns])
   const grid = (elements: number) => foldedGrid(Math.ceil(elements / 64))
-  const constants = { ROWS: rows, COLUMNS: columns, VOCABULARY: vocabulary, LENGTH: length, POSITION_ELEMENTS: positions?.size ?? 4, POSITIONS: positions ? 1 : 0 }
-  engine.dispatch(forward, constants, [ids, table, positions ?? engine.unused.read, out], grid(rows * columns))
+  const constants = {
+    ROWS: rows,
+    COLUMNS: columns,
+    VOCABULARY: vocabulary,
+    LENGTH: length,
+    POSITION_ELEMENTS: positions?.size ?? 4,
+    POSITIONS: positions ? 1 : 0,
+    PACKED: documents ? 1 : 0,
+  }
+  engine.dispatch(forward, constants, [ids, table, positions ?? engine.unused.read, out, documents?.positions ?? engine.unused.read], grid(rows * columns))
 
   tape.record([table, ...(positions ? [positions] : [])], out, [], (gradient) => {
+    // Rows that share an id, of a token or of a position, are added up by one invocation.
+    const addByGroup = (target: GradientTarget, count: number, groups: number, grouped: Tensor): void => {
+      if (!target.accumulate) engine.clear(target.tensor.storage)
+      const shape = { ROWS: rows, COLUMNS: columns, VOCABULARY: count, GROUPS: groups }
+      engine.dispatch(backward, shape, [gradient, grouped, target.tensor], grid(groups * columns))
+    }
     const dTable = tape.target(table)
-    const groups = Math.min(rows, vocabulary)
-    if (dTable) {
-      if (!dTable.accumulate) engine.clear(dTable.tensor.storage)
-      engine.dispatch(backward, { ROWS: rows, COLUMNS: columns, VOCABULARY: vocabulary, GROUPS: groups }, [gradient, sorted, dTable.tensor], grid(groups * columns))
-    }
+    if (dTable) addByGroup(dTable, vocabulary, Math.min(rows, vocabulary), sorted)
     const dPositions = positions && tape.target(positions)
-    if (dPositions) {
-      if (!dPositions.accumulate) engine.clear(dPositions.tensor.storage)
-      const shape = { ROWS: rows, COLUMNS: columns, LENGTH: length, POSITION_ELEMENTS: positions.size }
-      engine.dispatch(positionBackward, shape, [gradient, dPositions.tensor], grid(length * columns))
-    }
+    if (!dPositions) return
+    if (documents) return addByGroup(dPositions, positions.shape[0] ?? 0, length, documents.sorted)
+    if (!dPositions.accumulate) engine.clear(dPositions.tensor.storage)
+    const shape = { ROWS: rows, COLUMNS: columns, LENGTH: length, POSITION_ELEMENTS: positions.size }
+    engine.dispatch(positionBackward, shape, [gradient, dPositions.tensor], grid(length * columns))
   })
   return out
 }

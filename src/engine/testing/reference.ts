@@ -66,11 +66,13 @@ interface AttentionShape {
   readonly kvHeads: number
   readonly headDim: number
   readonly scale: number
+  /** [batch * length]: the first key that each query sees; 0 when missing. */
+  readonly starts?: Uint32Array
 }
 
 /** qkv: [batch * length, (heads + 2 kvHeads) * headDim] -> [batch * length, heads * headDim] */
 export function attentionReference(qkv: Float64Array, shape: AttentionShape): Float64Array {
-  const { batch, length, heads, kvHeads, headDim, scale } = shape
+  const { batch, length, heads, kvHeads, headDim, scale, starts } = shape
   const stride = (heads + 2 * kvHeads) * headDim
   const at = (b: number, t: number, slot: number, d: number): number => qkv[(b * length + t) * stride + slot * headDim + d] ?? 0
   const out = new Float64Array(batch * length * heads * headDim)
@@ -78,16 +80,17 @@ export function attentionReference(qkv: Float64Array, shape: AttentionShape): Fl
     for (let h = 0; h < heads; h++)
       for (let i = 0; i < length; i++) {
         const kv = heads + Math.floor(h / (heads / kvHeads))
-        const scores = Array.from({ length: i + 1 }, (_, j) => {
+        const begin = starts?.[b * length + i] ?? 0
+        const scores = Array.from({ length: i + 1 - begin }, (_, index) => {
           let score = 0
-          for (let d = 0; d < headDim; d++) score += at(b, i, h, d) * at(b, j, kv, d)
+          for (let d = 0; d < headDim; d++) score += at(b, i, h, d) * at(b, begin + index, kv, d)
           return score * scale
         })
         const largest = Math.max(...scores)
         const weights = scores.map((score) => Math.exp(score - largest))
         const total = weights.reduce((sum, weight) => sum + weight, 0)
         for (let d = 0; d < headDim; d++) {
-          const mixed = weights.reduce((sum, weight, j) => sum + weight * at(b, j, kv + kvHeads, d), 0)
+          const mixed = weights.reduce((sum, weight, index) => sum + weight * at(b, begin + index, kv + kvHeads, d), 0)
           out[((b * length + i) * heads + h) * headDim + d] = mixed / total
         }
       }
@@ -96,7 +99,7 @@ export function attentionReference(qkv: Float64Array, shape: AttentionShape): Fl
 
 /** gradient: [batch * length, heads * headDim] of the output -> gradient of qkv, from the derivative of the softmax */
 export function attentionGradientReference(qkv: Float64Array, gradient: Float64Array, shape: AttentionShape): Float64Array {
-  const { batch, length, heads, kvHeads, headDim, scale } = shape
+  const { batch, length, heads, kvHeads, headDim, scale, starts } = shape
   const stride = (heads + 2 * kvHeads) * headDim
   const dqkv = new Float64Array(qkv.length)
   const dot = (a: Float64Array, aAt: number, b: Float64Array, bAt: number): number => {
@@ -113,8 +116,9 @@ export function attentionGradientReference(qkv: Float64Array, gradient: Float64A
         const kv = heads + Math.floor(h / (heads / kvHeads))
         const queryAt = (b * length + i) * stride + h * headDim
         const outAt = ((b * length + i) * heads + h) * headDim
-        const keyAt = (j: number): number => (b * length + j) * stride + kv * headDim
-        const scores = Array.from({ length: i + 1 }, (_, j) => dot(qkv, queryAt, qkv, keyAt(j)) * scale)
+        const begin = starts?.[b * length + i] ?? 0
+        const keyAt = (index: number): number => (b * length + begin + index) * stride + kv * headDim
+        const scores = Array.from({ length: i + 1 - begin }, (_, j) => dot(qkv, queryAt, qkv, keyAt(j)) * scale)
         const largest = Math.max(...scores)
         const total = scores.reduce((sum, score) => sum + Math.exp(score - largest), 0)
         const weights = scores.map((score) => Math.exp(score - largest) / total)

@@ -71,9 +71,9 @@ function createAttention(engine: Engine, config: DecoderConfig): (x: Tensor, at:
     return [whole(normed(query, names.queryNorm, heads)), whole(normed(key, names.keyNorm, kvHeads)), whole(project(x, at(value)))]
   }
 
-  return (x, at, { batch, length }) => {
-    const qkv = arrangeHeads(...projections(x, at), rotary, { length, heads, kvHeads, headDim })
-    return attention(qkv, { batch, length, heads, kvHeads, headDim, scale: 1 / Math.sqrt(headDim) })
+  return (x, at, { batch, length, documents }) => {
+    const qkv = arrangeHeads(...projections(x, at), rotary, { length, heads, kvHeads, headDim, documents })
+    return attention(qkv, { batch, length, heads, kvHeads, headDim, scale: 1 / Math.sqrt(headDim), documents })
   }
 }
 

@@ -31,9 +31,9 @@ export function createGpt2(engine: Engine, config: Gpt2Config): CausalModel {
   const { epsilon, heads, headDim, activation } = config
   const layout = 'in-out'
 
-  function block(x: Tensor, at: Block, { batch, length }: TokenBatch): Tensor {
+  function block(x: Tensor, at: Block, { batch, length, documents }: TokenBatch): Tensor {
     const qkv = linear(layerNorm(x, at.norm1.weight, at.norm1.bias, { epsilon }), at.qkv.weight, at.qkv.bias, { layout })
-    const mixed = attention(qkv, { batch, length, heads, kvHeads: heads, headDim, scale: at.scale })
+    const mixed = attention(qkv, { batch, length, heads, kvHeads: heads, headDim, scale: at.scale, documents })
     const middle = linear(mixed, at.attentionOut.weight, at.attentionOut.bias, { layout, residual: x })
     const normed = layerNorm(middle, at.norm2.weight, at.norm2.bias, { epsilon })
     const inner = linear(normed, at.mlpIn.weight, at.mlpIn.bias, { layout, activation })
