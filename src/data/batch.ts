@@ -28,7 +28,8 @@ export function makeBatch(corpus: Corpus, sampleIndices: readonly number[], rows
     const sample = corpus.row(index)
     ids.set(sample.ids, row * rowLength)
     labels.set(sample.labels, row * rowLength)
-    if (sample.starts) starts?.set(sample.starts, row * rowLength)
+    // Padding goes on with the last document.
+    for (let at = 0; starts && at < rowLength; at++) starts[row * rowLength + at] = sample.starts?.[Math.min(at, sample.starts.length - 1)] ?? 0
     numItems += corpus.itemsOf(index)
   }
   return { ids, labels, starts, numItems }

@@ -68,7 +68,7 @@ export async function createReplica(engine: Engine, message: Prepare, files: Run
   const options = parseOptions(message.options)
   const config = modelConfig(message.config)
   const corpus = await corpusFromBytes(files.corpus, message.corpus, options.block_size)
-  const shape = { batch: options.per_device_train_batch_size, length: corpus.rowLength }
+  const shape = { batch: options.per_device_train_batch_size, length: corpus.rowLength, packed: corpus.packed }
   const problem = checkFits(config, shape, engine.device.limits)
   if (problem) throw new Error(problem)
   onProgress('Setting up the model', 0, 3)
