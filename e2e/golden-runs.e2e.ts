@@ -117,3 +117,17 @@ for (const ranks of [1, 2, 3, 4]) {
     }
   })
 }
+
+test('eval: loss and items of a golden batch on two ranks, and their perplexity', async () => {
+  const batch = json<{ readonly input_ids: number[][]; readonly labels: number[][]; readonly loss: number; readonly num_items: number }>(`${GOLDEN}/stablelm/batch.json`)
+  const data = writeRows(
+    'batch.jsonl',
+    batch.input_ids.map((input_ids, index) => ({ input_ids, labels: batch.labels[index] ?? [] })),
+  )
+  const command = tabring('eval', '--model', `${GOLDEN}/stablelm`, '--eval_file', data, '--ranks', '2')
+  expect(await command.exitCode, command.output()).toBe(0)
+  const [, loss, items, perplexity] = /^loss (\S+) \(nats per token\), (\d+) items, perplexity (\S+)$/m.exec(command.output()) ?? []
+  expectNear(Number(loss), batch.loss, 1e-5, 'loss')
+  expectNear(Number(perplexity), Math.exp(batch.loss), 1e-4, 'perplexity')
+  expect(Number(items)).toBe(batch.num_items)
+})

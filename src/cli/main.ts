@@ -32,6 +32,12 @@ interface TrainFlags {
   readonly overwrite_output_dir: string
 }
 
+interface EvalFlags {
+  readonly model: string
+  readonly eval_file: string
+  readonly ranks: string
+}
+
 /** Runs a command line and ends the process; a failure is one sentence on stderr. */
 export async function main(argv: readonly string[]): Promise<void> {
   try {
@@ -60,7 +66,7 @@ function sentence(cause: unknown): string {
 function usageSentence({ code, message }: CommanderError): string {
   const [, named = ''] = /'([^']*)'/.exec(message) ?? []
   const [name = ''] = named.replace(/^--?/, '').split(' ')
-  if (code === 'commander.unknownCommand') return `Cannot run ${named}: there is no such command, need serve or train`
+  if (code === 'commander.unknownCommand') return `Cannot run ${named}: there is no such command, need serve, train or eval`
   if (code === 'commander.unknownOption') return `Cannot set ${name}: there is no such option, need one that --help lists`
   if (code !== 'commander.optionMissingArgument') return `Cannot read the command line: ${message.replace(/^error: /, '')}`
   const allowed = optionFields.find((field) => field.name === name)?.allowed
@@ -79,6 +85,7 @@ function program(): Command {
     .option('--host', 'listen on the network too, not only on this computer')
     .action(({ port, host }: { port: string; host?: boolean }) => serve({ port: wholeNumber('port', port, 0, 65_535), host: host ?? false }))
   root.addCommand(trainCommand(root))
+  root.addCommand(evalCommand(root))
   return root
 }
 
@@ -101,6 +108,7 @@ function trainCommand(root: Command): Command {
     const { ranks, compute_here, train_file, validation_file, overwrite_output_dir, resume_from_checkpoint: resume, model, ...raw } = all
     const start = startFrom({ resume: resume === 'false' ? undefined : resume, model }, raw)
     await train({
+      task: 'train',
       ranks: wholeNumber('ranks', ranks, 1, 64),
       computeHere: yesOrNo('compute_here', compute_here),
       trainFile: train_file ?? null,
@@ -109,6 +117,24 @@ function trainCommand(root: Command): Command {
       options: start?.options ?? resolveOptions(raw),
       start,
     })
+  })
+}
+
+function evalCommand(root: Command): Command {
+  const command = new Command('eval')
+    .copyInheritedSettings(root)
+    .description('print loss, items and perplexity of a model on a file')
+    .requiredOption('--model <folder>', 'Hugging Face folder')
+    .requiredOption('--eval_file <path>', 'text, or rows in JSONL, JSON or CSV')
+    .option('--ranks <number>', 'tabs that compute', '1')
+    .allowUnknownOption()
+    .allowExcessArguments()
+  for (const field of optionFields) command.addOption(commandOption(field))
+  return command.action(async ({ model, eval_file, ranks, ...raw }: EvalFlags & Record<string, unknown>) => {
+    refuseRest(command.args)
+    const start = modelStart(model, raw)
+    const common = { computeHere: true, validationFile: null, overwrite: false, options: start.options, start }
+    await train({ task: 'eval', ranks: wholeNumber('ranks', ranks, 1, 64), trainFile: eval_file, ...common })
   })
 }
 

@@ -13,7 +13,16 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 function start(output_dir: string, from: RunStart | null = null): Promise<void> {
-  return train({ ranks: 1, computeHere: true, trainFile: null, validationFile: null, overwrite: false, options: resolveOptions({ preset: 'tiny', output_dir }), start: from })
+  return train({
+    task: 'train',
+    ranks: 1,
+    computeHere: true,
+    trainFile: null,
+    validationFile: null,
+    overwrite: false,
+    options: resolveOptions({ preset: 'tiny', output_dir }),
+    start: from,
+  })
 }
 
 it('refuses an output folder below a file, or where nothing can be written, before it starts', async () => {

@@ -16,6 +16,8 @@ import { TrainingReport } from './training-report.ts'
 import { webRoot } from './web-root.ts'
 
 export interface TrainSettings {
+  /** eval: measures the model on train_file, and writes nothing. */
+  readonly task: 'train' | 'eval'
   readonly ranks: number
   /** Whether the coordinator's tab is one of the ranks. */
   readonly computeHere: boolean
@@ -42,8 +44,8 @@ const CLOSE_DEADLINE_MS = 10_000
 export async function train(settings: TrainSettings): Promise<void> {
   const folder = resolve(settings.options.output_dir)
   checkRanks(settings)
-  checkFolder(folder, settings)
-  checkDataFile('train_file', settings.trainFile)
+  if (settings.task === 'train') checkFolder(folder, settings)
+  checkDataFile(settings.task === 'eval' ? 'eval_file' : 'train_file', settings.trainFile)
   checkDataFile('validation_file', settings.validationFile)
   const executablePath = await findBrowser()
   const { start, options } = settings
@@ -58,8 +60,10 @@ export async function train(settings: TrainSettings): Promise<void> {
     const tabs = await openTabs(browser, `${server.url}/?${pageQuery(settings, files.path)}`, settings, report)
     stop = () => stopTraining(tabs.coordinator, report)
     await report.finished
-    await saveModel(tabs.coordinator, folder)
-    report.end(folder)
+    if (settings.task === 'train') {
+      await saveModel(tabs.coordinator, folder)
+      report.end(folder)
+    }
   } finally {
     report.close()
     if (browser) await Promise.race([browser.close(), after(CLOSE_DEADLINE_MS)])
@@ -150,12 +154,13 @@ function failOnPreflight(coordinator: Page, report: TrainingReport): void {
     .catch(() => {}) // nothing is missing, or the tab is closed
 }
 
-function pageQuery({ options, ranks, computeHere, trainFile, validationFile, start }: TrainSettings, files: string): URLSearchParams {
+function pageQuery({ task, options, ranks, computeHere, trainFile, validationFile, start }: TrainSettings, files: string): URLSearchParams {
   const query = optionsToQuery(options)
   query.set('cli', '1')
   query.set('ranks', String(ranks))
   query.set('files', files)
   if (start) query.set('start', start.kind)
+  if (task !== 'train') query.set('task', task)
   if (!computeHere) query.set('compute_here', '0')
   if (trainFile !== null) query.set('text', 'file')
   if (validationFile !== null) query.set('validation', 'file')

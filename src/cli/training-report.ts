@@ -1,6 +1,6 @@
 import { deferred } from '../base/deferred.ts'
 import type { CliEvent } from '../protocol/cli-events.ts'
-import type { StepRecord } from '../protocol/step-record.ts'
+import type { EvaluationRecord, StepRecord } from '../protocol/step-record.ts'
 import { evaluationEntry, formatLogLine, summaryEntry } from '../protocol/trainer-log.ts'
 import { type Output, StatusLine, progressLine } from './progress.ts'
 
@@ -49,7 +49,7 @@ export class TrainingReport {
       case 'log':
         return this.note(formatLogLine(event.entry))
       case 'evaluation':
-        return this.note(formatLogLine(evaluationEntry(event.evaluation)))
+        return this.#evaluated(event.evaluation)
       case 'sample':
         return this.#line.print(`After update ${event.sample.step}: ${JSON.stringify(event.sample.prompt + event.sample.text)}`, { dim: true })
       case 'event':
@@ -101,14 +101,23 @@ export class TrainingReport {
     this.#stage = 'over'
   }
 
+  /** A measurement without training is told in full. */
+  #evaluated(evaluation: EvaluationRecord): void {
+    if (this.#total > 0) return this.note(formatLogLine(evaluationEntry(evaluation)))
+    const { eval_loss, eval_items } = evaluation
+    this.note(`loss ${eval_loss} (nats per token), ${eval_items} items, perplexity ${Math.exp(eval_loss)}`)
+  }
+
   #start({ maxSteps, parameters, vocabSize, ranks }: Extract<CliEvent, { type: 'started' }>): void {
     this.#stage = 'started'
     this.#total = maxSteps
     const done = this.#records.length
     const count = parameters.toLocaleString('en-US')
-    this.note(
-      `Training ${count} parameters over a vocabulary of ${vocabSize} on ${ranks === 1 ? '1 rank' : `${ranks} ranks`} for ${maxSteps} updates${done > 0 ? `, from update ${done + 1} on` : ''}`,
-    )
+    if (maxSteps === 0) this.note(`Evaluating ${count} parameters on ${ranks === 1 ? '1 rank' : `${ranks} ranks`}`)
+    else
+      this.note(
+        `Training ${count} parameters over a vocabulary of ${vocabSize} on ${ranks === 1 ? '1 rank' : `${ranks} ranks`} for ${maxSteps} updates${done > 0 ? `, from update ${done + 1} on` : ''}`,
+      )
     this.#started.resolve()
   }
 

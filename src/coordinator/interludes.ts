@@ -14,6 +14,7 @@ export class Interludes {
   readonly #settings: RunSettings
   readonly #listener: RunListener
   readonly #evaluations: EvaluationBook
+  #begun = false
   /** Windows after which a text was asked for that has not come. */
   readonly #writing = new Set<number>()
 
@@ -35,8 +36,15 @@ export class Interludes {
     if (due(sampleEvery)) this.#write(done, asked)
   }
 
+  /** A generation starts after `done` windows; the first one of a run may begin with an evaluation. */
+  begin(done: number, asked: Asked): void {
+    if (!this.#begun && done === 0 && this.#settings.evaluatesFirst) this.#evaluate(0, asked)
+    else this.#restart(asked)
+    this.#begun = true
+  }
+
   /** A new generation: what the old one left undone is asked for again. */
-  restart(asked: Asked): void {
+  #restart(asked: Asked): void {
     for (const { id, microBatches } of this.#evaluations.restart(asked.members)) this.#send(id, microBatches, asked)
     for (const window of this.#writing) this.#write(window, asked)
   }

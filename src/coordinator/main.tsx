@@ -27,7 +27,7 @@ declare global {
 }
 
 /** Query parameters of the page itself; all others are options. */
-const PAGE_PARAMETERS = ['cli', 'ranks', 'compute_here', 'text', 'files', 'start'] as const
+const PAGE_PARAMETERS = ['cli', 'ranks', 'compute_here', 'text', 'validation', 'files', 'start', 'task'] as const
 
 const host = document.getElementById('app')
 if (!host) throw new Error('Cannot show the page: the element #app is missing')
@@ -84,6 +84,7 @@ async function open(chosen: TrainingOptions, into: HTMLElement): Promise<void> {
     options: chosen,
     start,
     keep: files === null ? null : keepAt(files),
+    evaluatesOnly: query.get('task') === 'eval',
     report,
   })
   window.tabringSave = () => saveModel(session)

@@ -36,14 +36,21 @@ export interface RunSource {
   readonly start?: StartFolder | null
   /** Whether there is somewhere to keep checkpoints. */
   readonly keeps?: boolean
+  /** No update: the model is measured on all of the data. */
+  readonly evaluatesOnly?: boolean
 }
 
 /**
  * Tokenises the data and lays out the run for `ranks` ranks; the global batch is fixed here.
  * @throws a sentence when the data is too short, does not read, or does not belong to the checkpoint that the run starts from.
  */
-export async function prepareRun(data: RunData, chosen: TrainingOptions, ranks: number, { start = null, keeps = false }: RunSource = {}): Promise<PreparedRun> {
-  const { corpus, tokenizer, notes } = await buildCorpus(data, {
+export async function prepareRun(
+  data: RunData,
+  chosen: TrainingOptions,
+  ranks: number,
+  { start = null, keeps = false, evaluatesOnly = false }: RunSource = {},
+): Promise<PreparedRun> {
+  const { corpus, tokenizer, notes } = await buildCorpus(evaluatesOnly ? { train: data.train, validation: data.train } : data, {
     options: chosen,
     tokenizer: start?.tokenizerFiles ? tokenizerFromFiles(chosen.tokenizer, start.tokenizerFiles) : null,
     model: start && modelLimits(start.config),
@@ -71,11 +78,12 @@ export async function prepareRun(data: RunData, chosen: TrainingOptions, ranks: 
       hashEvery: options.hash_every,
       shares: parseShares(options.micro_batch_shares) ?? [],
     },
-    totalUpdates: totalUpdates(options, perEpoch),
+    totalUpdates: evaluatesOnly ? 0 : totalUpdates(options, perEpoch),
+    evaluatesFirst: evaluatesOnly || options.eval_on_start,
     evalEvery: evaluationInterval(options, perEpoch),
     evalSamples: spread(corpus.numTrainSamples, corpus.numValidationSamples, options.max_eval_samples),
-    sampleEvery: options.sample_every,
-    save: keeps ? saving(options, perEpoch) : { strategy: 'no', every: 1 },
+    sampleEvery: evaluatesOnly ? 0 : options.sample_every,
+    save: keeps && !evaluatesOnly ? saving(options, perEpoch) : { strategy: 'no', every: 1 },
     generate: { prompt: promptIds(tokenizer, options), tokens: options.sample_tokens, temperature: options.sample_temperature, topK: options.sample_top_k },
   }
   const parameters = start ? countWeights(start.model, start.config) : parameterCount(options, tokenizer.vocabSize)

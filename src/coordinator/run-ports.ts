@@ -33,6 +33,8 @@ export interface RunSettings {
   readonly planner: PlannerInput
   /** Windows in the whole run. */
   readonly totalUpdates: number
+  /** Whether there is an evaluation before the first update too. */
+  readonly evaluatesFirst: boolean
   /** Updates between evaluations; 0 for none. */
   readonly evalEvery: number
   /** Validation samples to evaluate on, as indices behind the training samples. */

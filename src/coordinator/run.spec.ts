@@ -14,6 +14,7 @@ const settings: RunSettings = {
   initial: { from: 'seed' },
   save: { strategy: 'no', every: 1 },
   totalUpdates: 6,
+  evaluatesFirst: false,
   evalEvery: 3,
   evalSamples: [0, 1, 2],
   sampleEvery: 6,

@@ -212,7 +212,7 @@ export class Run {
     this.#next = update
     for (const finished of this.#outstanding.settle(update)) this.#finished(finished)
     this.#listener.rewound(update)
-    this.#interludes.restart(this.#asked())
+    this.#interludes.begin(update, this.#asked())
     this.#checkpoints.restart(update, this.#asked())
     this.#pump()
     this.#checkOver()

@@ -39,6 +39,8 @@ export interface SessionSettings {
   readonly start: StartFolder | null
   /** Null where there is nowhere to keep checkpoints. */
   readonly keep: KeepCheckpoint | null
+  /** Whether the model is only measured on the data, and not trained. */
+  readonly evaluatesOnly: boolean
   /** Hears what a command line wants to know. */
   report(event: CliEvent): void
 }
@@ -137,8 +139,8 @@ export class Session implements SessionView {
     if (ready.length === 0) throw new Error('Cannot start: no rank is ready, need this tab or another one to compute')
     this.#say('preparing', 'Preparing the data')
     try {
-      const { start, keep } = this.#settings
-      const prepared = await prepareRun(data, this.options.value, ready.length, { start, keeps: keep !== null })
+      const { start, keep, evaluatesOnly } = this.#settings
+      const prepared = await prepareRun(data, this.options.value, ready.length, { start, keeps: keep !== null, evaluatesOnly })
       this.vocabSize.value = prepared.tokenizer.vocabSize
       this.maxSteps.value = prepared.settings.totalUpdates
       const source = this.source.value

@@ -68,7 +68,9 @@ function parseJson(source: string, where: string): unknown {
   try {
     return JSON.parse(source)
   } catch (cause) {
-    throw new Error(`Cannot read ${where}: ${cause instanceof Error ? cause.message : String(cause)}, need JSON`, { cause })
+    // The parser's own line is that within the row.
+    const message = (cause instanceof Error ? cause.message : String(cause)).replace(/ \(line \d+ column \d+\)$/, '')
+    throw new Error(`Cannot read ${where}: ${message}, need JSON`, { cause })
   }
 }
 
