@@ -3,6 +3,8 @@
 const ROWS = 8u; // @shape
 const VOCABULARY = 8u; // @shape
 const GRADIENT = 1u; // @variant
+// Share of the target that is spread over the whole vocabulary.
+const SMOOTHING = 0.0; // @variant
 const IGNORED = -100;
 
 @group(0) @binding(0) var<storage, read> targets: array<i32, ROWS>;
@@ -31,15 +33,22 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
     largest = max(largest, logits[start + column]);
   }
   var sum = 0.0;
+  var below = 0.0;
   for (var column = 0u; column < VOCABULARY; column++) {
     sum += exp(logits[start + column] - largest);
+    if (SMOOTHING > 0.0) {
+      below += logits[start + column] - largest;
+    }
   }
   let at = start + u32(expected);
   losses[row] = log(sum) + largest - logits[at];
+  if (SMOOTHING > 0.0) {
+    losses[row] = log(sum) - (1.0 - SMOOTHING) * (logits[at] - largest) - SMOOTHING * below / f32(VOCABULARY);
+  }
   if (GRADIENT == 1u) {
     for (var column = 0u; column < VOCABULARY; column++) {
-      logits[start + column] = exp(logits[start + column] - largest) / sum;
+      logits[start + column] = exp(logits[start + column] - largest) / sum - SMOOTHING / f32(VOCABULARY);
     }
-    logits[at] -= 1.0;
+    logits[at] -= 1.0 - SMOOTHING;
   }
 }

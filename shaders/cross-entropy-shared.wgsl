@@ -3,6 +3,8 @@
 const ROWS = 8u; // @shape
 const VOCABULARY = 8u; // @shape
 const GRADIENT = 1u; // @variant
+// Share of the target that is spread over the whole vocabulary.
+const SMOOTHING = 0.0; // @variant
 const IGNORED = -100;
 const WIDTH = 64u;
 
@@ -47,19 +49,38 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) in
     workgroupBarrier();
   }
   sum = partial[0];
+  var below = 0.0;
+  if (SMOOTHING > 0.0) {
+    workgroupBarrier();
+    for (var column = index; column < VOCABULARY; column += WIDTH) {
+      below += logits[start + column] - largest;
+    }
+    partial[index] = below;
+    workgroupBarrier();
+    for (var half = WIDTH / 2u; half > 0u; half /= 2u) {
+      if (index < half) {
+        partial[index] += partial[index + half];
+      }
+      workgroupBarrier();
+    }
+    below = partial[0];
+  }
   if (mine && index == 0u) {
     losses[row] = 0.0;
     if (counts) {
       losses[row] = log(sum) + largest - logits[start + u32(expected)];
+      if (SMOOTHING > 0.0) {
+        losses[row] = log(sum) - (1.0 - SMOOTHING) * (logits[start + u32(expected)] - largest) - SMOOTHING * below / f32(VOCABULARY);
+      }
     }
   }
   // The loss above reads a logit that another invocation overwrites below.
   storageBarrier();
   if (GRADIENT == 1u && mine) {
     for (var column = index; column < VOCABULARY; column += WIDTH) {
-      var value = exp(logits[start + column] - largest) / sum;
+      var value = exp(logits[start + column] - largest) / sum - SMOOTHING / f32(VOCABULARY);
       if (i32(column) == expected) {
-        value -= 1.0;
+        value -= 1.0 - SMOOTHING;
       }
       logits[start + column] = select(0.0, value, counts);
     }

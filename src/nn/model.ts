@@ -1,5 +1,5 @@
 import type { Engine } from '../engine/engine.ts'
-import { crossEntropyHead, headLogits } from '../engine/ops/cross-entropy.ts'
+import { crossEntropyHead, headLogits, type LossOptions } from '../engine/ops/cross-entropy.ts'
 import type { TokenBatch } from '../engine/ops/embedding.ts'
 import type { FlatParameters } from '../engine/parameters.ts'
 import type { Parameter, Tensor } from '../engine/tensor.ts'
@@ -19,7 +19,7 @@ export interface CausalModel {
    * Adds the summed cross-entropy to `lossSum` (f32 [1]) and returns the root for `tape.backward`.
    * `targets`: i32 [B * T], already shifted (see `shiftLabels`), -100 where nothing is predicted.
    */
-  loss(tokens: TokenBatch, targets: Tensor, lossSum: Tensor): Tensor
+  loss(tokens: TokenBatch, targets: Tensor, lossSum: Tensor, options?: LossOptions): Tensor
   /** hidden: [R, width] -> logits [R, vocab]. */
   logits(hidden: Tensor): Tensor
 }
@@ -46,7 +46,7 @@ export function causalModel(engine: Engine, { parameters, config, body, head }: 
     width,
     positions,
     forward,
-    loss: (tokens, targets, lossSum) => crossEntropyHead(forward(tokens), head, targets, lossSum),
+    loss: (tokens, targets, lossSum, options) => crossEntropyHead(forward(tokens), head, targets, lossSum, options),
     logits: (hidden) => headLogits(hidden, head),
   }
 }

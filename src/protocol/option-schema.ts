@@ -152,6 +152,11 @@ export const optionSchema = v.strictObject({
   adam_beta1: number(0.9, { min: 0, max: 1, open: 'max' }, ['optimizer', 'Adam beta 1', 'Decay of the mean of gradients.']),
   adam_beta2: number(0.999, { min: 0, max: 1, open: 'max' }, ['optimizer', 'Adam beta 2', 'Decay of the mean of squared gradients.']),
   adam_epsilon: number(1e-8, { min: 0, max: 1, open: 'min' }, ['optimizer', 'Adam epsilon', 'Keeps the division by the root of squared gradients finite.']),
+  label_smoothing_factor: number(0, { min: 0, max: 1, open: 'max' }, [
+    'optimizer',
+    'Label smoothing',
+    'Share of each target that is spread over the vocabulary; evaluations have none.',
+  ]),
   max_grad_norm: number(1, { min: 0, max: 1_000_000 }, ['optimizer', 'Clip norm', 'Gradients with a larger norm are scaled down to it; 0 leaves them alone.']),
 
   lr_scheduler_type: choice(['linear', 'cosine', 'constant', 'constant_with_warmup'], 'linear', ['schedule', 'Schedule', 'How the learning rate falls after the warm-up.']),

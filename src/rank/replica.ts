@@ -85,6 +85,7 @@ export async function createReplica(engine: Engine, message: Prepare, files: Run
     sync: new GradientSync(engine, model.parameters, { capBytes: options.bucket_cap_mb * 1e6 }),
     source: (samples) => makeBatch(corpus, samples, shape.batch),
     shape,
+    labelSmoothing: options.label_smoothing_factor,
     maxGradNorm: options.max_grad_norm,
   }
   if (files.optimizer) restoreOptimizer(trainee, files.optimizer)

@@ -21,6 +21,8 @@ export interface Trainee {
   readonly sync: GradientSync
   readonly source: BatchSource
   readonly shape: BatchShape
+  /** Of the training loss; what is evaluated is not smoothed. */
+  readonly labelSmoothing?: number
   /** 0 turns clipping off. */
   readonly maxGradNorm: number
 }
@@ -104,10 +106,15 @@ async function finished(engine: Engine, reducer: Reducer): Promise<{ readonly at
 }
 
 /** Forward and backward of one micro-batch; `last` hears of finished gradients when it is the window's last. Returns its targets. */
-function enqueueMicroBatch({ engine, model, losses, source, shape }: Trainee, samples: MicroBatchPlan, index: number, last: WindowSync | null): number {
+function enqueueMicroBatch(
+  { engine, model, losses, source, shape, labelSmoothing: smoothing = 0 }: Trainee,
+  samples: MicroBatchPlan,
+  index: number,
+  last: WindowSync | null,
+): number {
   using _scope = engine.scope()
   const { tokens, targets, items } = uploadMicroBatch(model, source(samples), shape)
-  const root = model.loss(tokens, targets, losses.of(index))
+  const root = model.loss(tokens, targets, losses.of(index), { smoothing })
   engine.tape.backward(root, last ? (parameter) => last.ready(parameter.name) : undefined)
   return items
 }

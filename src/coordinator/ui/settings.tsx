@@ -54,13 +54,16 @@ function Size({ session }: { readonly session: SessionView }) {
   return (
     <p class="size">
       {parameters === null || vocabSize === null ? (
-        `${family} model; its size is counted when the text is read. `
+        `${family} model; its size is counted when the data is read. `
       ) : (
         <>
           {family} model with <strong>{compact(parameters)} parameters</strong> and a vocabulary of {whole(vocabSize)} tokens.{' '}
         </>
       )}
-      Each update reads {whole(samples)} pieces of {whole(options.block_size)} tokens: {compact(samples * options.block_size)} tokens{ready > 1 ? ` on ${ready} tabs` : ''}.
+      {session.source.value?.unit === 'rows'
+        ? `Each update reads ${whole(samples)} rows of at most ${whole(options.block_size)} tokens`
+        : `Each update reads ${whole(samples)} pieces of ${whole(options.block_size)} tokens: ${compact(samples * options.block_size)} tokens`}
+      {ready > 1 ? ` on ${ready} tabs` : ''}.
     </p>
   )
 }

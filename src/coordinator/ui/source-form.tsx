@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { BOOK_NAME } from '../../data/book.ts'
 import { whole } from '../../ui/format.ts'
-import type { SessionView } from '../session-view.ts'
+import type { SessionView, TextSource } from '../session-view.ts'
 
 /** The data to train on: the bundled book, or a file that is chosen or dropped. */
 export function SourceForm({ session, locked }: { readonly session: SessionView; readonly locked: boolean }) {
@@ -21,12 +21,7 @@ export function SourceForm({ session, locked }: { readonly session: SessionView;
   return (
     <div class={`source ${over ? 'over' : ''}`} onDragOver={(event) => drag(event, true)} onDragLeave={(event) => drag(event, false)} onDrop={drop}>
       <p>
-        <span class="quiet">Data</span> <strong>{source ? source.name : problem ? 'none' : 'loading …'}</strong>{' '}
-        {source && (
-          <span class="quiet">
-            {whole(source.amount)} {source.unit}
-          </span>
-        )}
+        <span class="quiet">Data</span> <strong>{source ? source.name : problem ? 'none' : 'loading …'}</strong> {source && <span class="quiet">{amountOf(source)}</span>}
       </p>
       <div class="source-choice">
         <label>
@@ -43,10 +38,7 @@ export function SourceForm({ session, locked }: { readonly session: SessionView;
         <summary>Measure on a file of its own</summary>
         {validation ? (
           <p>
-            <strong>{validation.name}</strong>{' '}
-            <span class="quiet">
-              {whole(validation.amount)} {validation.unit}
-            </span>{' '}
+            <strong>{validation.name}</strong> <span class="quiet">{amountOf(validation)}</span>{' '}
             <button type="button" class="quiet-button" disabled={locked} onClick={() => void session.useValidationFile(null)}>
               Hold out a part of the data instead
             </button>
@@ -63,6 +55,10 @@ export function SourceForm({ session, locked }: { readonly session: SessionView;
       )}
     </div>
   )
+}
+
+function amountOf({ amount, unit }: TextSource): string {
+  return `${whole(amount)} ${amount === 1 ? unit.slice(0, -1) : unit}`
 }
 
 function FileInput({ name, locked, onFile }: { readonly name: string; readonly locked: boolean; onFile(file: File): void }) {

@@ -10,12 +10,18 @@ import { matmul } from './matmul.ts'
 const lane: Kernel = { name: 'cross-entropy-lane', source: laneSource }
 const shared: Kernel = { name: 'cross-entropy-shared', source: sharedSource }
 
+export interface LossOptions {
+  /** From 0, which is off, to below 1. */
+  readonly smoothing?: number
+}
+
 /**
  * Head and loss in one: logits = x W^T, softmax cross-entropy summed over rows whose target is not -100.
  * x: [R, C], weight: [V, C], targets: i32 [R]. Adds the sum, in nats, to `lossSum` (f32 [1]).
+ * `smoothing` of each target is spread over the whole vocabulary (Szegedy et al. 2016; the Trainer's label_smoothing_factor).
  * When recording, the logits' buffer becomes d logits (of the sum, factor 1) in place and is the returned root of `backward`.
  */
-export function crossEntropyHead(x: Tensor, weight: Tensor, targets: Tensor, lossSum: Tensor): Tensor {
+export function crossEntropyHead(x: Tensor, weight: Tensor, targets: Tensor, lossSum: Tensor, { smoothing = 0 }: LossOptions = {}): Tensor {
   const { engine } = x
   const { tape } = engine
   const [rows = 0, width = 0] = x.shape
@@ -27,7 +33,7 @@ export function crossEntropyHead(x: Tensor, weight: Tensor, targets: Tensor, los
   const recording = tape.recording && (x.requiresGrad || weight.requiresGrad)
   const losses = engine.empty([rows])
   const [kernel, grid] = engine.profile === 'lane' ? [lane, [Math.ceil(rows / 32)] as const] : [shared, foldedGrid(rows)]
-  engine.dispatch(kernel, { ROWS: rows, VOCABULARY: vocabulary, GRADIENT: recording ? 1 : 0 }, [targets, logits, losses], grid)
+  engine.dispatch(kernel, { ROWS: rows, VOCABULARY: vocabulary, GRADIENT: recording ? 1 : 0, SMOOTHING: smoothing }, [targets, logits, losses], grid)
   columnSum(engine, losses, 1, { tensor: lossSum, accumulate: true })
   losses.release()
 

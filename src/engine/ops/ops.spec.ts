@@ -194,35 +194,38 @@ describe.each(['lane', 'shared'] as const)('ops in the %s profile, on poisoned m
   })
 
   const targetSets: readonly (readonly number[])[] = [[2], [0, -100, 4, 1], [-100, -100], Array.from({ length: 70 }, (_, at) => (at % 3 === 0 ? -100 : at % 5))]
-  it.each(targetSets.map((targets) => [targets] as const))('cross-entropy head over targets %j and its gradients', async (targets) => {
-    const rows = targets.length
-    const [width, vocabSize] = [6, 5]
-    const x = randomInput([rows, width], 1)
-    const weight = randomInput([vocabSize, width], 2)
-    using _scope = engine.scope()
-    const gpuX = engine.upload(new Float32Array(x.values), x.shape)
-    const gpuWeight = engine.upload(new Float32Array(weight.values), weight.shape)
-    gpuX.requiresGrad = true
-    gpuWeight.requiresGrad = true
-    const lossSum = engine.upload(Float32Array.of(10), [1])
-    engine.tape.backward(crossEntropyHead(gpuX, gpuWeight, engine.upload(Int32Array.from(targets), [rows]), lossSum))
-    const loss = (values: readonly Float64Array[]): number =>
-      crossEntropyReference(matmulReference(values[0] ?? x.values, values[1] ?? weight.values, rows, vocabSize, width, 'NT'), targets)
-    expectClose(await lossSum.read(), [10 + loss([x.values, weight.values])], 1e-5, 'loss')
-    for (const [index, tensor] of [gpuX, gpuWeight].entries()) {
-      const inputs = [Float64Array.from(x.values), Float64Array.from(weight.values)]
-      const mine = inputs[index] ?? new Float64Array()
-      const numeric = Float64Array.from(mine, (value, at) => {
-        mine[at] = value + 1e-5
-        const above = loss(inputs)
-        mine[at] = value - 1e-5
-        const below = loss(inputs)
-        mine[at] = value
-        return (above - below) / 2e-5
-      })
-      expectClose((await tensor.grad?.read()) ?? [], numeric, 1e-4, `gradient ${index}`)
-    }
-  })
+  it.each(targetSets.flatMap((targets) => [0, 0.2].map((smoothing) => [targets, smoothing] as const)))(
+    'cross-entropy head over targets %j, smoothed by %d, and its gradients',
+    async (targets, smoothing) => {
+      const rows = targets.length
+      const [width, vocabSize] = [6, 5]
+      const x = randomInput([rows, width], 1)
+      const weight = randomInput([vocabSize, width], 2)
+      using _scope = engine.scope()
+      const gpuX = engine.upload(new Float32Array(x.values), x.shape)
+      const gpuWeight = engine.upload(new Float32Array(weight.values), weight.shape)
+      gpuX.requiresGrad = true
+      gpuWeight.requiresGrad = true
+      const lossSum = engine.upload(Float32Array.of(10), [1])
+      engine.tape.backward(crossEntropyHead(gpuX, gpuWeight, engine.upload(Int32Array.from(targets), [rows]), lossSum, { smoothing }))
+      const loss = (values: readonly Float64Array[]): number =>
+        crossEntropyReference(matmulReference(values[0] ?? x.values, values[1] ?? weight.values, rows, vocabSize, width, 'NT'), targets, smoothing)
+      expectClose(await lossSum.read(), [10 + loss([x.values, weight.values])], 1e-5, 'loss')
+      for (const [index, tensor] of [gpuX, gpuWeight].entries()) {
+        const inputs = [Float64Array.from(x.values), Float64Array.from(weight.values)]
+        const mine = inputs[index] ?? new Float64Array()
+        const numeric = Float64Array.from(mine, (value, at) => {
+          mine[at] = value + 1e-5
+          const above = loss(inputs)
+          mine[at] = value - 1e-5
+          const below = loss(inputs)
+          mine[at] = value
+          return (above - below) / 2e-5
+        })
+        expectClose((await tensor.grad?.read()) ?? [], numeric, 1e-4, `gradient ${index}`)
+      }
+    },
+  )
 
   it('cross-entropy without recording only adds the loss, and logits of 1e4 do not overflow', async () => {
     using _scope = engine.scope()

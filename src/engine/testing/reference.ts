@@ -135,14 +135,15 @@ export function attentionGradientReference(qkv: Float64Array, gradient: Float64A
 }
 
 /** logits: [rows, vocabulary] -> summed loss over rows whose target is not -100 */
-export function crossEntropyReference(logits: Float64Array, targets: readonly number[]): number {
+export function crossEntropyReference(logits: Float64Array, targets: readonly number[], smoothing = 0): number {
   const vocabulary = logits.length / targets.length
   return targets.reduce((sum, target, row) => {
     if (target === -100) return sum
     const mine = logits.subarray(row * vocabulary, (row + 1) * vocabulary)
     const largest = Math.max(...mine)
     const total = mine.reduce((all, logit) => all + Math.exp(logit - largest), 0)
-    return sum + Math.log(total) + largest - (mine[target] ?? 0)
+    const mean = mine.reduce((all, logit) => all + logit, 0) / vocabulary
+    return sum + Math.log(total) + largest - (1 - smoothing) * (mine[target] ?? 0) - smoothing * mean
   }, 0)
 }
 
