@@ -38,6 +38,13 @@ export class Tape {
     }
   }
 
+  /** As `withoutGradients` for what waits: until the result is disposed of. */
+  pause(): Disposable {
+    const before = this.#recording
+    this.#recording = false
+    return { [Symbol.dispose]: () => void (this.#recording = before) }
+  }
+
   /**
    * Called by every op after its forward. Marks `output` as needing a gradient when an input does.
    * `saved` are temporaries that only the backward reads; when nothing is recorded they are released at once.
