@@ -15,6 +15,8 @@ const ROOMS = {
   collectives: ['base', 'protocol', 'transport'],
   parallel: ['base', 'engine', 'nn', 'collectives'],
   train: ['base', 'protocol', 'engine', 'nn', 'optim', 'data', 'checkpoint', 'collectives', 'parallel'],
+  // For scripts: what `import … from 'tabring'` gives.
+  accelerate: ['base', 'engine', 'nn', 'optim', 'data', 'checkpoint', 'collectives', 'parallel', 'train'],
   ui: ['base', 'protocol'],
   rank: ['base', 'protocol', 'engine', 'nn', 'optim', 'data', 'checkpoint', 'transport', 'collectives', 'parallel', 'train', 'ui'],
   coordinator: ['base', 'protocol', 'data', 'transport', 'checkpoint', 'ui'],
