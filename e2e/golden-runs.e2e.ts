@@ -1,7 +1,8 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from '@playwright/test'
+import { readSafetensors, writeSafetensors } from '../src/checkpoint/safetensors.ts'
 import { endCommands, tabring } from './support/command.ts'
 
 /** What transformers computed from the same weights and rows, reproduced by the command line with real tabs. */
@@ -51,6 +52,19 @@ async function trained(name: string, argv: readonly string[]): Promise<Entry[]> 
 
 function expectNear(actual: number | undefined, expected: number, tolerance: number, what: string): void {
   expect(Math.abs((actual ?? Number.NaN) - expected) / Math.max(Math.abs(expected), 1e-12), `${what}: ${actual} for ${expected}`).toBeLessThanOrEqual(tolerance)
+}
+
+/** The folder's model in two files with an index. */
+function inShards(source: string): string {
+  const target = join(folder, 'shards')
+  mkdirSync(target)
+  const tensors = [...readSafetensors(readFileSync(join(source, 'model.safetensors'))).tensors]
+  const files = [tensors.slice(0, 7), tensors.slice(7)].map((part, index) => ({ name: `model-0000${index + 1}-of-00002.safetensors`, part }))
+  for (const { name, part } of files) writeFileSync(join(target, name), writeSafetensors(new Map(part)))
+  const weight_map = Object.fromEntries(files.flatMap(({ name, part }) => part.map(([tensor]) => [tensor, name])))
+  writeFileSync(join(target, 'model.safetensors.index.json'), JSON.stringify({ metadata: { total_size: 0 }, weight_map }))
+  cpSync(join(source, 'config.json'), join(target, 'config.json'))
+  return target
 }
 
 const SCHEDULES = [
@@ -118,13 +132,13 @@ for (const ranks of [1, 2, 3, 4]) {
   })
 }
 
-test('eval: loss and items of a golden batch on two ranks, and their perplexity', async () => {
+test('eval: loss and items of a golden batch on two ranks, and their perplexity, from a model in shards', async () => {
   const batch = json<{ readonly input_ids: number[][]; readonly labels: number[][]; readonly loss: number; readonly num_items: number }>(`${GOLDEN}/stablelm/batch.json`)
   const data = writeRows(
     'batch.jsonl',
     batch.input_ids.map((input_ids, index) => ({ input_ids, labels: batch.labels[index] ?? [] })),
   )
-  const command = tabring('eval', '--model', `${GOLDEN}/stablelm`, '--eval_file', data, '--ranks', '2')
+  const command = tabring('eval', '--model', inShards(`${GOLDEN}/stablelm`), '--eval_file', data, '--ranks', '2')
   expect(await command.exitCode, command.output()).toBe(0)
   const [, loss, items, perplexity] = /^loss (\S+) \(nats per token\), (\d+) items, perplexity (\S+)$/m.exec(command.output()) ?? []
   expectNear(Number(loss), batch.loss, 1e-5, 'loss')

@@ -108,13 +108,14 @@ describe('modelFolder', () => {
   })
 
   it('samples as the run did, or always takes the likeliest token', () => {
-    expect(generationConfigJson({ block_size: 32, sample_temperature: 0.8, sample_top_k: 50 })).toEqual({
+    expect(generationConfigJson({ block_size: 32, sample_temperature: 0.8, sample_top_k: 50, sample_top_p: 0.9 })).toEqual({
       do_sample: true,
       temperature: 0.8,
       top_k: 50,
+      top_p: 0.9,
       max_length: 32,
     })
-    expect(generationConfigJson({ block_size: 32, sample_temperature: 0, sample_top_k: 50 })).toEqual({ do_sample: false, max_length: 32 })
+    expect(generationConfigJson({ block_size: 32, sample_temperature: 0, sample_top_k: 50, sample_top_p: 0.9 })).toEqual({ do_sample: false, max_length: 32 })
   })
 })
 

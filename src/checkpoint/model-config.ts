@@ -122,8 +122,9 @@ function gpt2Json(options: ModelOptions, vocabSize: number): Json {
 }
 
 /** generation_config.json: samples as the run's own generated texts did. */
-export function generationConfigJson(options: Pick<TrainingOptions, 'block_size' | 'sample_temperature' | 'sample_top_k'>): Record<string, unknown> {
-  const sampling = options.sample_temperature > 0 ? { do_sample: true, temperature: options.sample_temperature, top_k: options.sample_top_k } : { do_sample: false }
+export function generationConfigJson(options: Pick<TrainingOptions, 'block_size' | 'sample_temperature' | 'sample_top_k' | 'sample_top_p'>): Record<string, unknown> {
+  const sampling =
+    options.sample_temperature > 0 ? { do_sample: true, temperature: options.sample_temperature, top_k: options.sample_top_k, top_p: options.sample_top_p } : { do_sample: false }
   return { ...sampling, max_length: options.block_size }
 }
 

@@ -72,7 +72,7 @@ it('a folder that is none of a model is refused by what is missing', () => {
   mkdirSync(join(folder, 'empty'))
   expect(() => modelStart(join(folder, 'empty'), {})).toThrow('need a folder with config.json')
   renameSync(join(folder, 'model.safetensors'), join(folder, 'pytorch_model.bin'))
-  expect(() => modelStart(folder, {})).toThrow('need a folder with model.safetensors as one file; it has pytorch_model.bin')
+  expect(() => modelStart(folder, {})).toThrow('need a folder with model.safetensors, or its shards and model.safetensors.index.json; it has pytorch_model.bin')
   writeFileSync(join(folder, 'config.json'), '{')
   renameSync(join(folder, 'pytorch_model.bin'), join(folder, 'model.safetensors'))
   expect(() => modelStart(folder, {})).toThrow(`Cannot read ${join(folder, 'config.json')}: `)

@@ -1,5 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { INDEX_FILE, parseShardIndex } from '../checkpoint/shards.ts'
 import { tokenizerKind } from '../checkpoint/tokenizer-kind.ts'
 import { OptionError, type OptionName, type TrainingOptions } from '../protocol/options.ts'
 import { resolveOptions } from '../protocol/presets.ts'
@@ -44,8 +45,14 @@ function checkFolder(path: string, folder: string): void {
   if (path === '' || !statPath(folder)?.isDirectory()) throw new OptionError('model', path, { allowed: 'the folder of a model' })
   if (!existsSync(join(folder, 'config.json'))) throw new OptionError('model', path, { allowed: 'a folder with config.json' })
   if (existsSync(join(folder, 'model.safetensors'))) return
+  if (existsSync(join(folder, INDEX_FILE))) return checkShards(path, folder)
   const other = readdirSync(folder).find((name) => /\.(bin|safetensors|safetensors\.index\.json|gguf|h5|msgpack)$/.test(name))
-  throw new OptionError('model', path, { allowed: `a folder with model.safetensors as one file${other ? `; it has ${other}` : ''}` })
+  throw new OptionError('model', path, { allowed: `a folder with model.safetensors, or its shards and ${INDEX_FILE}${other ? `; it has ${other}` : ''}` })
+}
+
+function checkShards(path: string, folder: string): void {
+  const missing = parseShardIndex(readObject(folder, INDEX_FILE)).files.find((name) => !existsSync(join(folder, name)))
+  if (missing !== undefined) throw new OptionError('model', path, { allowed: `a folder with all shards that ${INDEX_FILE} names; ${missing} is missing` })
 }
 
 /** Configs of Mistral and Qwen2 are Llama's with some switches. */

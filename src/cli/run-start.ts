@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
+import { INDEX_FILE, parseShardIndex } from '../checkpoint/shards.ts'
 import { RUN_STATE_FILE, type RunState, parseRunState } from '../checkpoint/run-state.ts'
 import { OptionError, type OptionName, optionFields, type TrainingOptions } from '../protocol/options.ts'
 import { resolveOptions } from '../protocol/presets.ts'
@@ -53,7 +54,9 @@ export function resumeFrom(from: string, raw: RawOptions): RunStart {
 
 /** What of a folder the page reads, as far as it is there. */
 export function pageFiles(folder: string): string[] {
-  return PAGE_FILES.map((name) => join(folder, name)).filter((path) => existsSync(path))
+  const sharded = !existsSync(join(folder, 'model.safetensors')) && existsSync(join(folder, INDEX_FILE))
+  const shards = sharded ? [INDEX_FILE, ...parseShardIndex(readObject(folder, INDEX_FILE)).files] : []
+  return [...PAGE_FILES, ...shards].map((name) => join(folder, name)).filter((path) => existsSync(path))
 }
 
 function outputDir(raw: RawOptions): string {

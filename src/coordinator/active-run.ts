@@ -4,6 +4,7 @@ import type { FromRank } from '../protocol/room-messages.ts'
 import type { EvaluationRecord, StepRecord, TextSample } from '../protocol/step-record.ts'
 import { TrainerLog } from '../protocol/trainer-log.ts'
 import { CheckpointKeeper, type KeepCheckpoint } from './checkpoint-keeper.ts'
+import { isPatienceOver } from './early-stop.ts'
 import type { EventLog } from './event-log.ts'
 import type { PreparedRun } from './prepare-run.ts'
 import type { RankPort } from './room.ts'
@@ -146,6 +147,7 @@ export class ActiveRun {
         this.evaluations.value = this.#history.evaluations
         this.#report({ type: 'evaluation', evaluation })
         this.#keeper?.look()
+        this.#stopEarly()
       },
       generated: (update, ids) => {
         const { tokenizer, settings } = this.prepared
@@ -165,6 +167,13 @@ export class ActiveRun {
         this.onPhase?.('failed', cause)
       },
     }
+  }
+
+  #stopEarly(): void {
+    const { early_stopping_patience: patience, early_stopping_threshold: threshold } = this.prepared.options
+    if (patience === null || !isPatienceOver(this.#history.evaluations, { patience, threshold })) return
+    this.#events.add('warning', `The validation loss has not fallen in ${patience === 1 ? 'an evaluation' : `${patience} evaluations in a row`}: training ends here`)
+    this.stop()
   }
 
   #finishedUpdate(record: StepRecord): void {

@@ -28,6 +28,11 @@ export class Interludes {
     return this.#evaluations.settled && this.#writing.size === 0
   }
 
+  /** Whether the next window may be planned. */
+  get allow(): boolean {
+    return !this.#settings.waitsForEvaluations || this.#evaluations.settled
+  }
+
   /** Asks for what is due once `done` windows are planned. */
   after(done: number, asked: Asked): void {
     const { evalEvery, sampleEvery, totalUpdates } = this.#settings

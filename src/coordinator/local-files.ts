@@ -1,5 +1,6 @@
 import { readTokenizerFiles } from '../checkpoint/hf-folder.ts'
 import { RUN_STATE_FILE, parseRunState } from '../checkpoint/run-state.ts'
+import { INDEX_FILE, joinShards, parseShardIndex } from '../checkpoint/shards.ts'
 import type { KeepCheckpoint } from './checkpoint-keeper.ts'
 import type { StartFolder } from './start-folder.ts'
 
@@ -16,9 +17,14 @@ export async function fetchStart(base: string, kind: 'weights' | 'checkpoint'): 
   return {
     config,
     tokenizerFiles: readTokenizerFiles(tokenizer.flatMap(({ name, bytes }) => (bytes ? [{ name, bytes }] : []))),
-    model: await need(base, 'model.safetensors'),
+    model: (await get(base, 'model.safetensors')) ?? (await fetchShards(base)),
     resumed: state && { state, optimizer: await need(base, 'optimizer.safetensors') },
   }
+}
+
+async function fetchShards(base: string): Promise<Uint8Array<ArrayBuffer>> {
+  const index = parseShardIndex(JSON.parse(new TextDecoder().decode(await need(base, INDEX_FILE))))
+  return joinShards(index, new Map(await Promise.all(index.files.map(async (name) => [name, await need(base, name)] as const))))
 }
 
 /** Hands checkpoints to the command line, which writes their folders. */

@@ -82,9 +82,16 @@ export async function prepareRun(
     evaluatesFirst: evaluatesOnly || options.eval_on_start,
     evalEvery: evaluationInterval(options, perEpoch),
     evalSamples: spread(corpus.numTrainSamples, corpus.numValidationSamples, options.max_eval_samples),
+    waitsForEvaluations: options.early_stopping_patience !== null,
     sampleEvery: evaluatesOnly ? 0 : options.sample_every,
     save: keeps && !evaluatesOnly ? saving(options, perEpoch) : { strategy: 'no', every: 1 },
-    generate: { prompt: promptIds(tokenizer, options), tokens: options.sample_tokens, temperature: options.sample_temperature, topK: options.sample_top_k },
+    generate: {
+      prompt: promptIds(tokenizer, options),
+      tokens: options.sample_tokens,
+      temperature: options.sample_temperature,
+      topK: options.sample_top_k,
+      topP: options.sample_top_p,
+    },
   }
   const parameters = start ? countWeights(start.model, start.config) : parameterCount(options, tokenizer.vocabSize)
   const past = start?.resumed?.state ?? null

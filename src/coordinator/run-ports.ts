@@ -39,9 +39,11 @@ export interface RunSettings {
   readonly evalEvery: number
   /** Validation samples to evaluate on, as indices behind the training samples. */
   readonly evalSamples: readonly number[]
+  /** Whether nothing is planned past an evaluation before it is known: it may end the run, always at the same update. */
+  readonly waitsForEvaluations: boolean
   readonly sampleEvery: number
   readonly save: SaveSettings
-  readonly generate: { readonly prompt: readonly number[]; readonly tokens: number; readonly temperature: number; readonly topK: number }
+  readonly generate: { readonly prompt: readonly number[]; readonly tokens: number; readonly temperature: number; readonly topK: number; readonly topP: number }
 }
 
 /** What was planned for a window that is done. */

@@ -15,10 +15,11 @@ const settings: RunSettings = {
   save: { strategy: 'no', every: 1 },
   totalUpdates: 6,
   evaluatesFirst: false,
+  waitsForEvaluations: false,
   evalEvery: 3,
   evalSamples: [0, 1, 2],
   sampleEvery: 6,
-  generate: { prompt: [1], tokens: 2, temperature: 1, topK: 0 },
+  generate: { prompt: [1], tokens: 2, temperature: 1, topK: 0, topP: 1 },
 }
 
 /** A rank that answers like a real one, until told to go silent; state is the number of windows done. */
@@ -85,21 +86,26 @@ class FakeRoom {
   readonly ranks: FakeRank[] = []
   readonly log: string[] = []
   updateMs = 10
+  /** Hears of an evaluation as a page does. */
+  onEvaluated: (update: number) => void = () => {}
   readonly run: Run
-  constructor() {
+  constructor(change: Partial<RunSettings> = {}) {
     const listener: RunListener = {
       finished: (done, { ranks }) => this.log.push(`update ${done.update} on ${ranks}`),
       rewound: () => {},
       rankReport: () => {},
       generation: (members, reason) => this.log.push(`generation of ${members.length}: ${reason}`),
-      evaluated: (update, lossSum, items) => this.log.push(`evaluated ${update}: ${lossSum}/${items}`),
+      evaluated: (update, lossSum, items) => {
+        this.log.push(`evaluated ${update}: ${lossSum}/${items}`)
+        this.onEvaluated(update)
+      },
       generated: (update) => this.log.push(`generated ${update}`),
       checkpointed: () => {},
       event: () => {},
       done: () => this.log.push('done'),
       failed: (cause) => this.log.push(`failed: ${cause}`),
     }
-    this.run = new Run(settings, listener)
+    this.run = new Run({ ...settings, ...change }, listener)
   }
   add(...peers: string[]): void {
     for (const peer of peers) {
@@ -215,6 +221,37 @@ describe('Run', () => {
       for (let g = 0; g < 40; g++) room.run.receive('a', { type: 'failed', generation: g, update: 0, cause: 'the link broke', fatal: false })
     }
     expect(room.log.at(-1)).toMatch(/^failed: 6 tries in a row failed; the last: the link broke/)
+  })
+
+  it('measures before the first window when asked, and without windows does nothing else', async () => {
+    const room = new FakeRoom({ evaluatesFirst: true, totalUpdates: 0, sampleEvery: 0 })
+    room.run.expect(2)
+    room.add('a', 'b')
+    await vi.advanceTimersByTimeAsync(200)
+    expect(room.log).toEqual(['generation of 2: start', 'evaluated 0: 3/3', 'done'])
+    const trained = new FakeRoom({ evaluatesFirst: true })
+    trained.add('a')
+    await vi.advanceTimersByTimeAsync(200)
+    expect(trained.log.filter((line) => !line.startsWith('update'))).toEqual([
+      'generation of 1: start',
+      'evaluated 0: 3/3',
+      'evaluated 3: 3/3',
+      'evaluated 6: 3/3',
+      'generated 6',
+      'done',
+    ])
+  })
+
+  it('[U1] plans nothing past an evaluation that may end the run, and ends it there', async () => {
+    for (const ranks of [['a'], ['a', 'b', 'c']]) {
+      const room = new FakeRoom({ waitsForEvaluations: true, totalUpdates: 30 })
+      room.onEvaluated = (update) => update === 6 && room.run.stop()
+      room.run.expect(ranks.length)
+      room.add(...ranks)
+      await vi.advanceTimersByTimeAsync(1_000)
+      expect(room.updates.length).toBe(6)
+      expect(room.log.at(-1)).toBe('done')
+    }
   })
 
   it('stops after the planned windows when asked, and pauses in between', async () => {

@@ -114,7 +114,7 @@ export class Run {
         return
       case 'evaluated':
         this.#interludes.evaluated(message.id, peer, message.lossSum, message.items)
-        return this.#checkOver()
+        return this.#pump()
       case 'generated':
         this.#interludes.generated(message.id, message.ids)
         return this.#checkOver()
@@ -225,7 +225,8 @@ export class Run {
       return
     }
     const { totalUpdates } = this.#settings
-    while (!this.#paused && !this.#stopping && this.#next < totalUpdates && this.#outstanding.size < LOOKAHEAD && this.#checkpoints.allow(this.#next + 1)) this.#plan()
+    while (!this.#paused && !this.#stopping && this.#next < totalUpdates && this.#outstanding.size < LOOKAHEAD && this.#interludes.allow && this.#checkpoints.allow(this.#next + 1))
+      this.#plan()
     this.#checkOver()
   }
 

@@ -18,6 +18,7 @@ export function findConflict(options: TrainingOptions): OptionConflict | null {
   if (lr_scheduler_type === 'constant' && (warmup_steps > 0 || options.warmup_ratio > 0)) {
     return { name: 'lr_scheduler_type', need: 'constant_with_warmup, because a constant rate has no warm-up' }
   }
+  if (options.early_stopping_patience !== null && eval_strategy === 'no') return { name: 'early_stopping_patience', need: 'nothing, because eval_strategy is no' }
   if (options.momentum > 0 && options.optim !== 'sgd') return { name: 'momentum', need: `0, because optim is ${options.optim}, whose mean of gradients is adam_beta1` }
   if (options.micro_batch_shares !== '' && parseShares(options.micro_batch_shares) === null) {
     return { name: 'micro_batch_shares', need: 'numbers from 0 with commas between them, at least one above 0, such as 4,3,1' }

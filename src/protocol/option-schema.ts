@@ -166,6 +166,12 @@ export const optionSchema = v.strictObject({
   eval_strategy: choice(['no', 'steps', 'epoch'], 'no', ['evaluation', 'Evaluate', 'When the validation loss is measured.']),
   eval_on_start: flag(false, ['evaluation', 'Evaluate before', 'Whether the validation loss is measured before the first update too.']),
   eval_steps: integerOrNone(steps, 'logging_steps', ['evaluation', 'Evaluate every', 'Updates between two evaluations when eval_strategy is steps.']),
+  early_stopping_patience: integerOrNone({ min: 1, max: MAX_STEPS }, 'never', [
+    'evaluation',
+    'Patience',
+    "Evaluations in a row that may pass without a lower validation loss before training ends, as the Trainer's EarlyStoppingCallback.",
+  ]),
+  early_stopping_threshold: number(0, { min: 0, max: 1_000 }, ['evaluation', 'Least gain', 'A validation loss counts as lower when it is lower by more than this.']),
   per_device_eval_batch_size: integer(8, batch, ['evaluation', 'Rows per evaluation', 'Samples that a rank evaluates at once; at most per_device_train_batch_size are used.']),
   max_eval_samples: integerOrNone({ min: 1, max: MAX_STEPS }, 'all', [
     'evaluation',
@@ -178,6 +184,7 @@ export const optionSchema = v.strictObject({
   sample_prompt: text('', 1_000, ['samples', 'Prompt', 'Tabring: what generated texts continue; empty starts them on a new line.']),
   sample_temperature: number(0.8, { min: 0, max: 100 }, ['samples', 'Temperature', 'Tabring: below 1 writes safer text, above 1 wilder; 0 always takes the likeliest token.']),
   sample_top_k: integer(50, { min: 0, max: 65_536 }, ['samples', 'Top k', 'Tabring: only so many likeliest tokens are drawn from; 0 for all.']),
+  sample_top_p: number(1, { min: 0, max: 1, open: 'min' }, ['samples', 'Top p', 'Tabring: only the likeliest tokens that together have this probability; 1 for all.']),
 
   max_ranks: integer(16, { min: 1, max: 1_024 }, ['ranks', 'Most ranks', 'Tabring: further tabs are turned away.']),
   micro_batch_shares: text('', 200, ['ranks', 'Shares of the work', 'Tabring: relative numbers of micro-batches by rank, such as 4,3,1; empty shares them evenly.']),

@@ -129,6 +129,7 @@ describe('optionFields', () => {
       'n_inner',
       'global_batch_size',
       'eval_steps',
+      'early_stopping_patience',
       'max_eval_samples',
     ])
   })

@@ -54,6 +54,7 @@ export type ToRank =
       readonly tokens: number
       readonly temperature: number
       readonly topK: number
+      readonly topP: number
       readonly seed: number
     }
   /** Answered by `exported` and the blob `model` (safetensors). */

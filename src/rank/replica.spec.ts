@@ -13,7 +13,7 @@ test('generated text never comes from the last position of a block, which has no
   const engine = await openTestEngine('lane')
   const message = { type: 'prepare', run: 'test', options: settings.options, config: settings.config, corpus: settings.corpus, initial: { from: 'seed' } } as const
   const replica = await createReplica(engine, message, { corpus, model: null, optimizer: null }, () => {})
-  const generate = (prompt: Uint32Array) => replica.generate({ type: 'generate', id: 0, prompt: [...prompt], tokens: 12, temperature: 1, topK: 0, seed: 1 })
+  const generate = (prompt: Uint32Array) => replica.generate({ type: 'generate', id: 0, prompt: [...prompt], tokens: 12, temperature: 1, topK: 0, topP: 1, seed: 1 })
   const prompt = tokenizer.encode('text of ')
   expect(prompt.length).toBe(BLOCK_SIZE)
   expect(await generate(prompt)).toEqual(await generate(prompt.slice(1)))

@@ -134,10 +134,10 @@ class ModelReplica implements Replica {
     return evaluate(this.#trainee, microBatches)
   }
 
-  generate({ prompt, tokens, temperature, topK, seed }: Generate): Promise<number[]> {
+  generate({ prompt, tokens, temperature, topK, topP, seed }: Generate): Promise<number[]> {
     const { block_size: length } = this.#options
     // The last position of a training block has no target behind it, so what the model says there was never trained.
-    return generate(this.#trainee.model, { prompt, tokens, temperature, topK, seed, length, window: length - 1 })
+    return generate(this.#trainee.model, { prompt, tokens, temperature, topK, topP, seed, length, window: length - 1 })
   }
 
   async exportModel(): Promise<Uint8Array<ArrayBuffer>> {

@@ -12,7 +12,7 @@ import { runUpdate } from './update.ts'
 
 const golden = goldenBatch('gpt2')
 const length = golden.input_ids[0]?.length ?? 0
-const OPTIONS = { temperature: 1, topK: 5, length, window: length, seed: 3 }
+const OPTIONS = { temperature: 1, topK: 5, topP: 1, length, window: length, seed: 3 }
 
 describe('with the golden model', () => {
   let engine: Engine
@@ -65,24 +65,27 @@ describe('with the golden model', () => {
 })
 
 test('temperature zero takes the likeliest token and the lower id of equals', () => {
-  expect(sampleToken(Float32Array.of(1, 3, 3, 2), { temperature: 0, topK: 0 }, 0.99)).toBe(1)
+  expect(sampleToken(Float32Array.of(1, 3, 3, 2), { temperature: 0, topK: 0, topP: 1 }, 0.99)).toBe(1)
 })
 
 test('draws follow the probabilities, and tokens beyond the top k never come', () => {
   const logits = Float32Array.of(Math.log(1), Math.log(2), Math.log(5))
   const counts = [0, 0, 0]
   for (let index = 0; index < 800; index++) {
-    const id = sampleToken(logits, { temperature: 1, topK: 0 }, (index + 0.5) / 800)
+    const id = sampleToken(logits, { temperature: 1, topK: 0, topP: 1 }, (index + 0.5) / 800)
     counts[id] = (counts[id] ?? 0) + 1
   }
   expect(counts).toEqual([100, 200, 500])
-  for (const uniform of [0, 0.5, 0.9999]) expect(sampleToken(logits, { temperature: 1, topK: 2 }, uniform)).not.toBe(0)
+  for (const uniform of [0, 0.5, 0.9999]) expect(sampleToken(logits, { temperature: 1, topK: 2, topP: 1 }, uniform)).not.toBe(0)
+  // Of shares 5/8, 2/8, 1/8: the first alone reaches 0.6, two reach 0.7 and 7/8, and 0.9 takes all.
+  const drawn = (topP: number) => new Set(Array.from({ length: 80 }, (_, index) => sampleToken(logits, { temperature: 1, topK: 0, topP }, (index + 0.5) / 80)))
+  expect([0.01, 0.6, 0.7, 0.87, 0.9].map((topP) => drawn(topP).size)).toEqual([1, 1, 2, 2, 3])
 })
 
 test('a low temperature sharpens and large logits do not overflow', () => {
-  expect(sampleToken(Float32Array.of(1e30, 2e30), { temperature: 1e-3, topK: 0 }, 0.999)).toBe(1)
+  expect(sampleToken(Float32Array.of(1e30, 2e30), { temperature: 1e-3, topK: 0, topP: 1 }, 0.999)).toBe(1)
 })
 
 test('logits that are not finite are refused', () => {
-  expect(() => sampleToken(Float32Array.of(1, Number.NaN), { temperature: 1, topK: 0 }, 0.5)).toThrow('a logit is not finite')
+  expect(() => sampleToken(Float32Array.of(1, Number.NaN), { temperature: 1, topK: 0, topP: 1 }, 0.5)).toThrow('a logit is not finite')
 })
