@@ -172,7 +172,10 @@ export class ActiveRun {
   #stopEarly(): void {
     const { early_stopping_patience: patience, early_stopping_threshold: threshold } = this.prepared.options
     if (patience === null || !isPatienceOver(this.#history.evaluations, { patience, threshold })) return
-    this.#events.add('warning', `The validation loss has not fallen${threshold > 0 ? ` by more than ${threshold}` : ''} in ${patience === 1 ? 'the last evaluation' : `${patience} evaluations in a row`}: training ends here`)
+    this.#events.add(
+      'warning',
+      `The validation loss has not fallen${threshold > 0 ? ` by more than ${threshold}` : ''} in ${patience === 1 ? 'the last evaluation' : `${patience} evaluations in a row`}: training ends here`,
+    )
     this.stop()
   }
 
