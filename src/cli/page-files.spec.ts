@@ -2,7 +2,9 @@ import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { keepAt } from '../coordinator/local-files.ts'
+import type { FolderFile } from '../checkpoint/hf-folder.ts'
+import type { CheckpointFacts, CheckpointPlace } from '../coordinator/checkpoint-place.ts'
+import { placeAt } from '../coordinator/local-files.ts'
 import { type RunningServer, startServer } from '../server/serve.ts'
 import { writeCheckpoint } from './checkpoint-folders.ts'
 import { PageFiles } from './page-files.ts'
@@ -22,6 +24,14 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
+function place(): CheckpointPlace {
+  return placeAt(`${server.url}${files.path}`)
+}
+
+function facts(name: string): CheckpointFacts {
+  return { name, step: 1, update: 1, totalUpdates: 1, loss: 1, source: { name: 'text', amount: 1, unit: 'characters' }, preset: 'none', outputDir: 'out' }
+}
+
 it('the page reads the files that it may, and no others', async () => {
   const get = async (path: string) => (await fetch(`${server.url}${path}`)).text()
   expect(await get(`${files.path}/config.json`)).toBe('{}')
@@ -33,7 +43,7 @@ it('the page reads the files that it may, and no others', async () => {
 
 it('checkpoints of the page become folders', async () => {
   const large = new Uint8Array(3_000_000).map((_, index) => index)
-  await keepAt(`${server.url}${files.path}`)('checkpoint-3', [
+  await place().keep(facts('checkpoint-3'), [
     { name: 'model.safetensors', bytes: large },
     { name: 'config.json', bytes: new TextEncoder().encode('{"a":1}') },
   ])
@@ -43,7 +53,7 @@ it('checkpoints of the page become folders', async () => {
 })
 
 it('names that leave the folder and folders that cannot be written are told to the page', async () => {
-  const keep = keepAt(`${server.url}${files.path}`)
+  const keep = (name: string, parts: readonly FolderFile[]): Promise<void> => place().keep(facts(name), parts)
   const one = { name: 'config.json', bytes: Uint8Array.of(1) }
   await expect(keep('checkpoint-1', [{ ...one, name: '../config.json' }])).rejects.toThrow("../config.json is no name of a checkpoint's file")
   await expect(keep('other', [one])).rejects.toThrow("other is no name of a checkpoint's file")

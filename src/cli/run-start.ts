@@ -2,8 +2,9 @@ import { existsSync, readFileSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { INDEX_FILE, parseShardIndex } from '../checkpoint/shards.ts'
 import { RUN_STATE_FILE, type RunState, parseRunState } from '../checkpoint/run-state.ts'
-import { OptionError, type OptionName, optionFields, type TrainingOptions } from '../protocol/options.ts'
+import { OptionError, type TrainingOptions } from '../protocol/options.ts'
 import { resolveOptions } from '../protocol/presets.ts'
+import { resumedOptions } from '../protocol/resume-options.ts'
 import { newestCheckpoint } from './checkpoint-folders.ts'
 import { statPath } from './stat-path.ts'
 
@@ -23,21 +24,6 @@ export type RawOptions = Readonly<Record<string, unknown>>
 const NEEDED = ['config.json', 'model.safetensors', 'optimizer.safetensors', RUN_STATE_FILE, 'training_args.json'] as const
 const PAGE_FILES = ['config.json', 'model.safetensors', 'tokenizer.json', 'tokenizer_config.json', 'optimizer.safetensors', RUN_STATE_FILE] as const
 
-/** What a run cannot change and still be the same run: the model, the tokens, and which samples an update takes. */
-const FIXED: readonly OptionName[] = [
-  ...optionFields.filter(({ group, name }) => group === 'model' && name !== 'initializer_range').map(({ name }) => name),
-  'tokenizer',
-  'vocab_size',
-  'block_size',
-  'validation_split_percentage',
-  'train_sampling_strategy',
-  'seed',
-  'global_batch_size',
-  'optim',
-  'momentum',
-  'per_device_train_batch_size',
-]
-
 /**
  * Reads a checkpoint: `from` is its folder, or `true` for the newest one in output_dir. Options that are not given are the checkpoint's.
  * @throws OptionError when there is no whole checkpoint, or a given option contradicts it.
@@ -45,10 +31,9 @@ const FIXED: readonly OptionName[] = [
 export function resumeFrom(from: string, raw: RawOptions): RunStart {
   const folder = from === 'true' ? newestIn(resolve(outputDir(raw))) : resolve(from)
   checkFiles(from, folder)
-  const options = mergedOptions(folder, raw)
   const state = stateOf(folder)
-  if (options.max_steps > 0 && state.update >= options.max_steps)
-    throw new OptionError('max_steps', options.max_steps, { allowed: `more than ${state.update}, the updates that ${basename(folder)} has done` })
+  const saved = { ...readObject(folder, 'training_args.json'), output_dir: dirname(folder) }
+  const options = resumedOptions({ name: basename(folder), options: saved, update: state.update }, raw)
   return { kind: 'checkpoint', folder, files: pageFiles(folder), options, state }
 }
 
@@ -77,22 +62,6 @@ function checkFiles(from: string, folder: string): void {
 
 function stateOf(folder: string): RunState {
   return parseRunState(readObject(folder, RUN_STATE_FILE))
-}
-
-function mergedOptions(folder: string, raw: RawOptions): TrainingOptions {
-  const saved = readObject(folder, 'training_args.json')
-  const before = resolveOptions(saved)
-  const samePreset = raw['preset'] === undefined || raw['preset'] === before.preset
-  const base: Record<string, unknown> = { ...saved, output_dir: dirname(folder) }
-  // The updates that the checkpoint's run had would win over the epochs that are asked for.
-  if (raw['num_train_epochs'] !== undefined) delete base['max_steps']
-  const wanted = samePreset ? resolveOptions({ ...base, ...raw }) : resolveOptions(raw)
-  for (const name of FIXED) {
-    const given = samePreset ? raw[name] !== undefined : wanted[name] !== null
-    if (!given || wanted[name] === before[name] || (name === 'vocab_size' && before.tokenizer !== 'bpe')) continue
-    throw new OptionError(name, wanted[name], { allowed: `${String(before[name] ?? 'nothing')}, with which ${basename(folder)} was trained` })
-  }
-  return samePreset ? wanted : resolveOptions({ ...base, ...raw })
 }
 
 /** @throws with the path when the file does not hold one JSON object. */

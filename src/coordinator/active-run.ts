@@ -3,7 +3,8 @@ import type { CliEvent } from '../protocol/cli-events.ts'
 import type { FromRank } from '../protocol/room-messages.ts'
 import type { EvaluationRecord, StepRecord, TextSample } from '../protocol/step-record.ts'
 import { TrainerLog } from '../protocol/trainer-log.ts'
-import { CheckpointKeeper, type KeepCheckpoint } from './checkpoint-keeper.ts'
+import { CheckpointKeeper } from './checkpoint-keeper.ts'
+import type { CheckpointPlace } from './checkpoint-place.ts'
 import { isPatienceOver } from './early-stop.ts'
 import type { EventLog } from './event-log.ts'
 import type { PreparedRun } from './prepare-run.ts'
@@ -19,7 +20,7 @@ export interface ActiveRunPorts {
   readonly events: EventLog
   report(event: CliEvent): void
   /** Null where nothing is kept. */
-  readonly keep: KeepCheckpoint | null
+  readonly place: CheckpointPlace | null
 }
 
 /** A run as the page sees it: drives the state machine with the roster's ranks and keeps what it reports. */
@@ -40,7 +41,7 @@ export class ActiveRun {
   readonly #keeper: CheckpointKeeper | null
   #training = false
 
-  constructor(prepared: PreparedRun, source: TextSource, { roster, events, report, keep }: ActiveRunPorts) {
+  constructor(prepared: PreparedRun, source: TextSource, { roster, events, report, place }: ActiveRunPorts) {
     this.prepared = prepared
     this.source = source
     this.#roster = roster
@@ -52,7 +53,7 @@ export class ActiveRun {
     this.evaluations.value = this.#history.evaluations
     for (const record of this.#history.records) this.#log.add(record) // its lines stand; what is left over belongs to the next one
     this.#run = new Run(prepared.settings, this.#listener())
-    this.#keeper = keep && new CheckpointKeeper(this, this.#history, { keep, done: (window, problem) => this.#kept(window, problem) })
+    this.#keeper = place && new CheckpointKeeper(this, this.#history, { place, done: (window, problem) => this.#kept(window, problem) })
   }
 
   begin(ranks: readonly RosterEntry[]): void {

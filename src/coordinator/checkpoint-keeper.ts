@@ -1,15 +1,13 @@
 import { type FolderFile, jsonFile, modelFolder } from '../checkpoint/hf-folder.ts'
 import { RUN_STATE_FILE, type RunState } from '../checkpoint/run-state.ts'
+import type { CheckpointFacts, CheckpointPlace } from './checkpoint-place.ts'
 import type { PreparedRun } from './prepare-run.ts'
 import { runFolder } from './run-folder.ts'
 import type { PastRun, RunHistory } from './run-history.ts'
 import type { TextSource } from './session-view.ts'
 
-/** Where checkpoints go. Resolves when the folder stands. */
-export type KeepCheckpoint = (name: string, files: readonly FolderFile[]) => Promise<void>
-
 export interface KeeperPorts {
-  keep: KeepCheckpoint
+  readonly place: CheckpointPlace
   /** The state after `window` windows is kept, void, or could not be kept (then with a sentence). */
   done(window: number, problem: string | null): void
 }
@@ -74,11 +72,26 @@ export class CheckpointKeeper {
     const past = coming && this.#history.upTo(coming.window)
     if (!coming || !model || !optimizer || !past || !this.#evaluated(coming.window, past)) return
     this.#coming = null
-    const name = `checkpoint-${coming.committed}`
-    this.#ports.keep(name, this.#files(coming, past, { model, optimizer })).then(
+    const facts = this.#facts(coming, past)
+    this.#ports.place.keep(facts, this.#files(coming, past, { model, optimizer })).then(
       () => this.#ports.done(coming.window, null),
-      (cause: unknown) => this.#ports.done(coming.window, `Cannot keep ${name}: ${cause instanceof Error ? cause.message : String(cause)}`),
+      (cause: unknown) => this.#ports.done(coming.window, `Cannot keep ${facts.name}: ${cause instanceof Error ? cause.message : String(cause)}`),
     )
+  }
+
+  #facts({ window, committed }: Coming, { records }: PastRun): CheckpointFacts {
+    const { settings, options } = this.#prepared
+    const loss = records.at(-1)?.loss ?? Number.NaN
+    return {
+      name: `checkpoint-${committed}`,
+      step: committed,
+      update: window,
+      totalUpdates: settings.totalUpdates,
+      loss: Number.isFinite(loss) ? loss : null,
+      source: this.#source,
+      preset: options.preset,
+      outputDir: options.output_dir,
+    }
   }
 
   #evaluated(window: number, { records, evaluations }: PastRun): boolean {

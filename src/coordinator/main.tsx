@@ -9,8 +9,10 @@ import { inviteUrl, newInvite } from '../transport/room-invite.ts'
 import { InsecureNotice, Notice } from '../ui/notice.tsx'
 import { browserPorts, runPreflight } from '../ui/preflight.ts'
 import { automate } from './automation.ts'
-import { fetchStart, keepAt } from './local-files.ts'
+import { openBrowserCheckpoints } from './open-browser-checkpoints.ts'
+import { placeAt, readAt } from './local-files.ts'
 import { Session } from './session.ts'
+import { readStart } from './start-folder.ts'
 import { CoordinatorApp } from './ui/app.tsx'
 import { saveModel } from './ui/save-model.ts'
 import '../ui/style.css'
@@ -67,7 +69,7 @@ async function open(chosen: TrainingOptions, into: HTMLElement): Promise<void> {
   if (!isSecureContext) return render(<InsecureNotice preflight={items} />, into)
   const files = query.get('files')
   const kind = query.get('start')
-  const start = files !== null && (kind === 'weights' || kind === 'checkpoint') ? await fetchStart(files, kind) : null
+  const start = files !== null && (kind === 'weights' || kind === 'checkpoint') ? await readStart(readAt(files), kind) : null
   const invite = newInvite()
   const self = crypto.randomUUID()
   const ownPeer = crypto.randomUUID()
@@ -83,7 +85,8 @@ async function open(chosen: TrainingOptions, into: HTMLElement): Promise<void> {
     computeHere: query.get('compute_here') !== '0' && items.every(({ ok }) => ok),
     options: chosen,
     start,
-    keep: files === null ? null : keepAt(files),
+    place: files === null ? null : placeAt(files),
+    checkpoints: files === null ? await openBrowserCheckpoints() : null,
     evaluatesOnly: query.get('task') === 'eval',
     report,
   })

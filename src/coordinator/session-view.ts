@@ -1,6 +1,7 @@
 import type { ReadonlySignal } from '@preact/signals'
 import type { TrainingOptions } from '../protocol/options.ts'
 import type { SessionPhaseName } from '../protocol/session-phase.ts'
+import type { KeptCheckpoint } from './browser-checkpoints.ts'
 import type { EvaluationRecord, StepRecord, TextSample } from '../protocol/step-record.ts'
 
 /** What the coordinator page shows and does; the page holds no state of its own beyond form fields. */
@@ -40,6 +41,14 @@ export interface TextSource {
   readonly unit: 'characters' | 'rows'
 }
 
+export interface KeptView {
+  /** The newest first. */
+  readonly list: ReadonlySignal<readonly KeptCheckpoint[]>
+  remove(checkpoint: KeptCheckpoint): Promise<void>
+  /** Its folder as one zip. */
+  download(checkpoint: KeptCheckpoint): Promise<{ readonly name: string; readonly blob: Blob }>
+}
+
 export interface SessionView {
   readonly phase: ReadonlySignal<SessionPhase>
   /** One sentence: what is happening, or what failed and what to do. */
@@ -60,6 +69,14 @@ export interface SessionView {
   readonly maxSteps: ReadonlySignal<number>
   readonly inviteUrl: ReadonlySignal<string>
   readonly computeHere: ReadonlySignal<boolean>
+  /** Checkpoints in this browser. */
+  readonly kept: KeptView
+  /** The one that the next run goes on from. */
+  readonly resumesFrom: ReadonlySignal<KeptCheckpoint | null>
+  /** Takes the checkpoint's options over. @throws a sentence when it does not read. */
+  resumeFrom(checkpoint: KeptCheckpoint): Promise<void>
+  /** From random weights after all, with the options as they stand. */
+  startAnew(): void
   setOption(name: string, value: unknown): void
   /** Why the text that was chosen last, or the book, could not be taken; empty when it could. The previous text stays. */
   readonly sourceProblem: ReadonlySignal<string>

@@ -4,27 +4,27 @@ import { BOOK_NAME, loadBook } from '../data/book.ts'
 import { buildTokenizer } from '../data/build-tokenizer.ts'
 import type { CliEvent } from '../protocol/cli-events.ts'
 import type { TrainingOptions } from '../protocol/options.ts'
-import { resolveOptions } from '../protocol/presets.ts'
 import { type FromRank, PROTOCOL_VERSION } from '../protocol/room-messages.ts'
-import { deferred } from '../base/deferred.ts'
 import type { Signalling } from '../transport/signalling.ts'
 import { DataChoice } from './data-choice.ts'
 import { chosenOptions } from './chosen-options.ts'
 import { exportZip } from './export-model.ts'
 import { EventLog } from './event-log.ts'
+import { ModelRequests } from './model-requests.ts'
 import { prepareRun } from './prepare-run.ts'
 import { CoordinatorRoom, type RankPort } from './room.ts'
 import { Roster } from './roster.ts'
 import { ActiveRun } from './active-run.ts'
-import type { KeepCheckpoint } from './checkpoint-keeper.ts'
+import type { BrowserCheckpoints, KeptCheckpoint } from './browser-checkpoints.ts'
+import type { CheckpointPlace } from './checkpoint-place.ts'
+import { KeptList } from './kept-list.ts'
+import { StartChoice } from './start-choice.ts'
 import type { StartFolder } from './start-folder.ts'
 import type { RankRow, SessionPhase, SessionView } from './session-view.ts'
 
 const CONNECT_DEADLINE_MS = 20_000
 /** Largest model that a rank may hand over. */
 const MAX_MODEL_BYTES = 4e9
-/** Longest wait for a model to arrive in pieces. */
-const EXPORT_DEADLINE_MS = 120_000
 
 export interface SessionSettings {
   readonly signalling: Signalling
@@ -37,8 +37,10 @@ export interface SessionSettings {
   readonly options: TrainingOptions
   /** Null for random weights. */
   readonly start: StartFolder | null
-  /** Null where there is nowhere to keep checkpoints. */
-  readonly keep: KeepCheckpoint | null
+  /** Where a command line keeps checkpoints. */
+  readonly place: CheckpointPlace | null
+  /** Where this browser keeps them without one; null where it cannot. */
+  readonly checkpoints: BrowserCheckpoints | null
   /** Whether the model is only measured on the data, and not trained. */
   readonly evaluatesOnly: boolean
   /** Hears what a command line wants to know. */
@@ -60,12 +62,15 @@ export class Session implements SessionView {
   readonly inviteUrl: Signal<string>
   readonly roster: Roster
   readonly run = signal<ActiveRun | null>(null)
+  readonly kept: KeptList
+  readonly #start: StartChoice
+  readonly resumesFrom
   readonly #settings: SessionSettings
   readonly #room: CoordinatorRoom
   readonly #log: EventLog
   #raw: Readonly<Record<string, unknown>>
   #names = 0
-  #exports = new Map<string, (bytes: Uint8Array<ArrayBuffer>) => void>()
+  readonly #models = new ModelRequests()
 
   readonly ranks
   readonly records = computed(() => this.run.value?.records.value ?? [])
@@ -80,6 +85,9 @@ export class Session implements SessionView {
   constructor(settings: SessionSettings) {
     this.#settings = settings
     this.options = signal(settings.options)
+    this.#start = new StartChoice(settings.start)
+    this.resumesFrom = this.#start.checkpoint
+    this.kept = new KeptList(settings.checkpoints)
     this.#raw = chosenOptions(settings.options)
     this.computeHere = signal(settings.computeHere)
     this.inviteUrl = signal(settings.inviteUrl)
@@ -94,7 +102,7 @@ export class Session implements SessionView {
         connected: (port) => this.roster.connect(port),
         message: (peer, message) => this.#message(peer, message),
         blob: (peer, name, bytes) => {
-          if (name === 'model') this.#exports.get(peer)?.(bytes)
+          if (name === 'model') this.#models.arrived(peer, bytes)
           else this.run.value?.blob(peer, name, bytes)
         },
         gone: (peer, cause) => this.#gone(peer, cause),
@@ -110,10 +118,23 @@ export class Session implements SessionView {
 
   setOption(name: string, value: unknown): void {
     const raw = name === 'preset' ? { preset: value } : { ...this.#raw, [name]: value }
-    const { tokenizer, vocab_size } = this.options.value
-    this.options.value = resolveOptions(raw)
-    this.#raw = raw
-    if (tokenizer !== this.options.value.tokenizer || vocab_size !== this.options.value.vocab_size) void this.#countVocabulary()
+    this.#setOptions(this.#start.options(raw), raw)
+  }
+
+  async resumeFrom(checkpoint: KeptCheckpoint): Promise<void> {
+    const { checkpoints } = this.#settings
+    if (!checkpoints) return
+    await this.#start.resume(checkpoint, checkpoints)
+    this.#setOptions(this.#start.options({}), {})
+    const { name } = checkpoint.source
+    this.status.value =
+      this.source.value?.name === name ? `Ready to go on from ${checkpoint.name}: press Start` : `To go on from ${checkpoint.name}, choose ${name} as the data again`
+  }
+
+  startAnew(): void {
+    this.#start.clear()
+    this.#raw = chosenOptions(this.options.value)
+    this.status.value = 'Ready to start from random weights'
   }
 
   async useBook(): Promise<void> {
@@ -139,13 +160,15 @@ export class Session implements SessionView {
     if (ready.length === 0) throw new Error('Cannot start: no rank is ready, need this tab or another one to compute')
     this.#say('preparing', 'Preparing the data')
     try {
-      const { start, keep, evaluatesOnly } = this.#settings
-      const prepared = await prepareRun(data, this.options.value, ready.length, { start, keeps: keep !== null, evaluatesOnly })
+      const { evaluatesOnly } = this.#settings
+      const options = this.options.value
+      const place = this.#settings.place ?? this.kept.place(options)
+      const prepared = await prepareRun(data, options, ready.length, { start: this.#start.folder, keeps: place !== null, evaluatesOnly })
       this.vocabSize.value = prepared.tokenizer.vocabSize
       this.maxSteps.value = prepared.settings.totalUpdates
       const source = this.source.value
       if (!source) return
-      const run = new ActiveRun(prepared, source, { roster: this.roster, events: this.#log, report: this.#settings.report, keep })
+      const run = new ActiveRun(prepared, source, { roster: this.roster, events: this.#log, report: this.#settings.report, place })
       run.onPhase = (phase, status) => {
         if (this.run.value === run) this.#say(phase, status)
       }
@@ -185,28 +208,13 @@ export class Session implements SessionView {
   async save(): Promise<{ readonly name: string; readonly blob: Blob }> {
     const run = this.run.value
     if (!run) throw new Error('Cannot save: nothing was trained yet, need a started run')
-    const weights = await this.#fetchModel(run)
-    return exportZip(run, weights)
+    const holder = run.holder()
+    if (!holder) throw new Error('Cannot save: no rank that holds the model is connected, need at least one')
+    return exportZip(run, await this.#models.ask(holder, this.roster.name(holder.peer)))
   }
 
   close(): void {
     this.#room.close()
-  }
-
-  #fetchModel(run: ActiveRun): Promise<Uint8Array<ArrayBuffer>> {
-    const holder = run.holder()
-    if (!holder) return Promise.reject(new Error('Cannot save: no rank that holds the model is connected, need at least one'))
-    const arrived = deferred<Uint8Array<ArrayBuffer>>()
-    const timer = setTimeout(
-      () => arrived.reject(new Error(`Cannot save: ${this.roster.name(holder.peer)} did not send the model within ${EXPORT_DEADLINE_MS / 1000} s`)),
-      EXPORT_DEADLINE_MS,
-    )
-    this.#exports.set(holder.peer, arrived.resolve)
-    holder.send({ type: 'export', id: 0 })
-    return arrived.promise.finally(() => {
-      clearTimeout(timer)
-      this.#exports.delete(holder.peer)
-    })
   }
 
   async #choose(choose: () => Promise<void>): Promise<void> {
@@ -264,6 +272,13 @@ export class Session implements SessionView {
     this.roster.leave(peer, cause)
     this.#log.add('info', `${name} is gone: ${cause}`)
     this.run.value?.leave(peer, cause)
+  }
+
+  #setOptions(options: TrainingOptions, raw: Readonly<Record<string, unknown>>): void {
+    const { tokenizer, vocab_size } = this.options.value
+    this.options.value = options
+    this.#raw = raw
+    if (tokenizer !== options.tokenizer || vocab_size !== options.vocab_size) void this.#countVocabulary()
   }
 
   #say(phase: SessionPhase, status: string): void {

@@ -1,5 +1,6 @@
-import type { TokenizerFiles } from '../checkpoint/hf-folder.ts'
-import type { RunState } from '../checkpoint/run-state.ts'
+import { type TokenizerFiles, readTokenizerFiles } from '../checkpoint/hf-folder.ts'
+import { RUN_STATE_FILE, type RunState, parseRunState } from '../checkpoint/run-state.ts'
+import { INDEX_FILE, joinShards, parseShardIndex } from '../checkpoint/shards.ts'
 
 /** What a run starts from instead of random weights: a model's folder, or a checkpoint of a run. */
 export interface StartFolder {
@@ -11,4 +12,48 @@ export interface StartFolder {
   readonly model: Uint8Array<ArrayBuffer>
   /** Of a checkpoint. */
   readonly resumed: { readonly optimizer: Uint8Array<ArrayBuffer>; readonly state: RunState } | null
+}
+
+/** A file of the folder by its name; null when there is none. */
+export type ReadFile = (name: string) => Promise<Uint8Array<ArrayBuffer> | null>
+
+const TOKENIZER_FILES = ['tokenizer.json', 'tokenizer_config.json'] as const
+
+/** @throws a sentence when a file is missing or does not read. */
+export async function readStart(read: ReadFile, kind: 'weights' | 'checkpoint'): Promise<StartFolder> {
+  const config = await needJson(read, 'config.json')
+  const tokenizer = await Promise.all(TOKENIZER_FILES.map(async (name) => ({ name, bytes: await read(name) })))
+  const state = kind === 'checkpoint' ? parseRunState(await needJson(read, RUN_STATE_FILE)) : null
+  return {
+    config,
+    tokenizerFiles: readTokenizerFiles(tokenizer.flatMap(({ name, bytes }) => (bytes ? [{ name, bytes }] : []))),
+    model: (await read('model.safetensors')) ?? (await readShards(read)),
+    resumed: state && { state, optimizer: await need(read, 'optimizer.safetensors') },
+  }
+}
+
+/** @throws with the file's name when it is missing, or holds something else than one JSON object. */
+export async function needJson(read: ReadFile, name: string): Promise<Readonly<Record<string, unknown>>> {
+  const json = parsed(name, await need(read, name))
+  if (typeof json !== 'object' || json === null || Array.isArray(json)) throw new Error(`Cannot read ${name}: it is no JSON object, need one`)
+  return { ...json }
+}
+
+function parsed(name: string, bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+  } catch (cause) {
+    throw new Error(`Cannot read ${name}: ${cause instanceof Error ? cause.message : String(cause)}, need JSON`, { cause })
+  }
+}
+
+async function readShards(read: ReadFile): Promise<Uint8Array<ArrayBuffer>> {
+  const index = parseShardIndex(await needJson(read, INDEX_FILE))
+  return joinShards(index, new Map(await Promise.all(index.files.map(async (name) => [name, await need(read, name)] as const))))
+}
+
+async function need(read: ReadFile, name: string): Promise<Uint8Array<ArrayBuffer>> {
+  const bytes = await read(name)
+  if (!bytes) throw new Error(`Cannot start: ${name} is missing, need it`)
+  return bytes
 }

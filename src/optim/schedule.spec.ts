@@ -36,4 +36,6 @@ test('warm-up steps win over the ratio, which rounds up', () => {
   expect(warmupSteps({ warmup_steps: 7, warmup_ratio: 0.5 }, 100)).toBe(7)
   expect(warmupSteps({ warmup_steps: 0, warmup_ratio: 0.03 }, 101)).toBe(4)
   expect(warmupSteps({ warmup_steps: 0, warmup_ratio: 0 }, 101)).toBe(0)
+  expect(warmupSteps({ warmup_steps: 0.03, warmup_ratio: 0.5 }, 101)).toBe(4)
+  expect(warmupSteps({ warmup_steps: 1, warmup_ratio: 0.5 }, 101)).toBe(1)
 })

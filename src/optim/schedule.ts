@@ -33,7 +33,11 @@ function scheduleFactor({ kind, warmupSteps, totalSteps }: Schedule, committed: 
   }
 }
 
-/** `warmup_steps` wins when it is above zero; else the ratio of all updates, rounded up. As TrainingArguments.get_warmup_steps. */
-export function warmupSteps(options: { readonly warmup_steps: number; readonly warmup_ratio: number }, totalSteps: number): number {
-  return options.warmup_steps > 0 ? options.warmup_steps : Math.ceil(totalSteps * options.warmup_ratio)
+/**
+ * `warmup_steps` wins when it is above zero; below 1 it is a share of all updates, as `warmup_ratio` is, rounded up.
+ * As TrainingArguments.get_warmup_steps.
+ */
+export function warmupSteps({ warmup_steps: steps, warmup_ratio }: { readonly warmup_steps: number; readonly warmup_ratio: number }, totalSteps: number): number {
+  if (steps >= 1) return steps
+  return Math.ceil(totalSteps * (steps > 0 ? steps : warmup_ratio))
 }

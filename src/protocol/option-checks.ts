@@ -14,6 +14,7 @@ export function findConflict(options: TrainingOptions): OptionConflict | null {
   if (options.eval_steps !== null && eval_strategy !== 'steps') {
     return { name: 'eval_steps', need: `eval_strategy to be steps, which is ${eval_strategy}` }
   }
+  if (warmup_steps > 1 && !Number.isInteger(warmup_steps)) return { name: 'warmup_steps', need: 'a whole number, or a share below 1' }
   if (max_steps > 0 && warmup_steps > max_steps) return { name: 'warmup_steps', need: `at most max_steps, which is ${max_steps}` }
   if (lr_scheduler_type === 'constant' && (warmup_steps > 0 || options.warmup_ratio > 0)) {
     return { name: 'lr_scheduler_type', need: 'constant_with_warmup, because a constant rate has no warm-up' }

@@ -105,7 +105,11 @@ export const optionSchema = v.strictObject({
   max_steps: integer(-1, { ...steps, or: { value: -1, words: '-1 for num_train_epochs' } }, ['run', 'Updates', 'Optimizer updates of the whole run; wins over num_train_epochs.']),
   logging_steps: integer(500, steps, ['run', 'Log every', 'Updates between two log lines.']),
   logging_first_step: flag(false, ['run', 'Log the first update', 'Whether the first update has a log line of its own.']),
-  save_strategy: choice(['no', 'steps', 'epoch'], 'steps', ['run', 'Save checkpoints', 'When the command line writes a checkpoint into output_dir; unless no, also at the end.']),
+  save_strategy: choice(['no', 'steps', 'epoch'], 'steps', [
+    'run',
+    'Save checkpoints',
+    'When a checkpoint is kept, in output_dir by the command line and in this browser by a page; unless no, also at the end.',
+  ]),
   save_steps: integer(500, steps, ['run', 'Save every', 'Updates between two checkpoints when save_strategy is steps.']),
   save_total_limit: integerOrNone(steps, 'all', ['run', 'Most checkpoints', 'Checkpoints that are kept; the oldest go first, once a new one stands.']),
 
@@ -160,7 +164,7 @@ export const optionSchema = v.strictObject({
   max_grad_norm: number(1, { min: 0, max: 1_000_000 }, ['optimizer', 'Clip norm', 'Gradients with a larger norm are scaled down to it; 0 leaves them alone.']),
 
   lr_scheduler_type: choice(['linear', 'cosine', 'constant', 'constant_with_warmup'], 'linear', ['schedule', 'Schedule', 'How the learning rate falls after the warm-up.']),
-  warmup_steps: integer(0, every, ['schedule', 'Warm-up updates', 'Updates over which the rate rises from 0; above 0 it wins over warmup_ratio.']),
+  warmup_steps: number(0, every, ['schedule', 'Warm-up updates', 'Updates over which the rate rises from 0, or below 1 their share of all; above 0 it wins over warmup_ratio.']),
   warmup_ratio: number(0, { min: 0, max: 1 }, ['schedule', 'Warm-up share', 'Share of all updates over which the rate rises from 0.']),
 
   eval_strategy: choice(['no', 'steps', 'epoch'], 'no', ['evaluation', 'Evaluate', 'When the validation loss is measured.']),

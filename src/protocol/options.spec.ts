@@ -85,6 +85,7 @@ describe('parseOptions', () => {
     [{ n_embd: 30, n_head: 4 }, 'Cannot set n_embd to 30: need a multiple of n_head, which is 4'],
     [{ eval_steps: 10 }, 'Cannot set eval_steps to 10: need eval_strategy to be steps, which is no'],
     [{ max_steps: 10, warmup_steps: 11 }, 'Cannot set warmup_steps to 11: need at most max_steps, which is 10'],
+    [{ warmup_steps: 1.5 }, 'Cannot set warmup_steps to 1.5: need a whole number, or a share below 1'],
     [{ lr_scheduler_type: 'constant', warmup_steps: 1 }, 'Cannot set lr_scheduler_type to "constant": need constant_with_warmup'],
   ])('refuses %j, which does not go together', (raw, message) => {
     expect(() => parseOptions(raw)).toThrow(message)

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type FolderFile, readTokenizerFiles } from '../checkpoint/hf-folder.ts'
+import { readTokenizerFiles } from '../checkpoint/hf-folder.ts'
 import { floatTensor } from '../checkpoint/float-tensors.ts'
 import { parseRunState } from '../checkpoint/run-state.ts'
 import { type RawTensor, readSafetensors, writeSafetensors } from '../checkpoint/safetensors.ts'
@@ -68,9 +68,11 @@ async function train(
       report: (event) => {
         if (event.type === 'log') lines.push(event.entry)
       },
-      keep: async (name: string, files: readonly FolderFile[]) => {
-        await keep(name)
-        checkpoints.set(name, new Map(files.map((file) => [file.name, file.bytes])))
+      place: {
+        keep: async ({ name }, files) => {
+          await keep(name)
+          checkpoints.set(name, new Map(files.map((file) => [file.name, file.bytes])))
+        },
       },
     },
   )

@@ -11,6 +11,7 @@ import './ring.css'
 import './run.css'
 import { Events } from './events.tsx'
 import { Invite } from './invite.tsx'
+import { Kept } from './kept.tsx'
 import { RankTable } from './rank-table.tsx'
 import { RingPicture } from './ring-picture.tsx'
 import { RunStatus } from './run-status.tsx'
@@ -79,6 +80,7 @@ function Choices({ session, preflight }: PartProps) {
     <div class="pair">
       <Settings session={session} locked={false} folded={false} />
       <div class="stack">
+        <Kept session={session} locked={false} />
         <Invite session={session} preflight={preflight} numbered />
         <Ring session={session} />
         <Events session={session} />
@@ -98,6 +100,7 @@ function Run({ session, preflight, locked }: PartProps & { readonly locked: bool
       <div class="pair">
         <div class="stack">
           <Settings session={session} locked={locked} folded />
+          <Kept session={session} locked={locked} />
           <Events session={session} />
         </div>
         <Invite session={session} preflight={preflight} numbered={false} />

@@ -69,7 +69,7 @@ export function Controls({ session, unsaved, onSaved }: ControlsProps) {
       )}
       <dialog ref={ask} aria-labelledby="again-title">
         <article>
-          <h2 id="again-title">Start from nothing?</h2>
+          <h2 id="again-title">{session.resumesFrom.value ? `Go on from ${session.resumesFrom.value.name}?` : 'Start from nothing?'}</h2>
           <p>The trained model has not been saved. A new run replaces it.</p>
           <form method="dialog" class="buttons">
             <button type="submit">Keep it</button>

@@ -32,13 +32,13 @@ export function OptionForm({ session }: { readonly session: SessionView }) {
   )
 }
 
-/** A new preset fills the fields anew: what was typed and refused is gone with the old one. */
+/** A new preset, or a checkpoint, fills the fields anew: what was typed and refused is gone with the old one. */
 function Fields({ fields, session }: { readonly fields: readonly OptionField[]; readonly session: SessionView }) {
-  const { preset } = session.options.value
+  const filling = session.resumesFrom.value?.at.join('/') ?? session.options.value.preset
   return (
     <div class="fields">
       {fields.map((field) => (
-        <Field key={`${preset} ${field.name}`} field={field} session={session} />
+        <Field key={`${filling} ${field.name}`} field={field} session={session} />
       ))}
     </div>
   )

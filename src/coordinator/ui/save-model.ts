@@ -5,7 +5,10 @@ const RELEASE_MS = 60_000
 
 /** Hands the zip to the browser as a download. */
 export async function saveModel(session: SessionView): Promise<void> {
-  const { name, blob } = await session.save()
+  download(await session.save())
+}
+
+export function download({ name, blob }: { readonly name: string; readonly blob: Blob }): void {
   const url = URL.createObjectURL(blob)
   const link = document.createElement('a')
   link.href = url
