@@ -25,13 +25,23 @@ export function uniform(seed: number, stream: number, counter: number): number {
 
 /** `length` normally distributed numbers of mean 0; element i depends on (seed, streamName, i) alone. */
 export function normalArray(seed: number, streamName: string, length: number, standardDeviation: number): Float32Array<ArrayBuffer> {
+  return drawArray(seed, streamName, length, (unit) => standardDeviation * normalQuantile(unit))
+}
+
+/** `length` numbers evenly distributed between -bound and bound; element i depends on (seed, streamName, i) alone. */
+export function uniformArray(seed: number, streamName: string, length: number, bound: number): Float32Array<ArrayBuffer> {
+  return drawArray(seed, streamName, length, (unit) => bound * (2 * unit - 1))
+}
+
+/** `shape` makes what is wanted of a number in (0, 1). */
+function drawArray(seed: number, streamName: string, length: number, shape: (unit: number) => number): Float32Array<ArrayBuffer> {
   const values = new Float32Array(length)
   const words = new Uint32Array(4)
   const stream = streamOf(streamName)
   for (let start = 0; start < length; start += 4) {
     randomBlock(words, seed, { stream, counter: start / 4 })
     for (let lane = 0; lane < 4 && start + lane < length; lane++) {
-      values[start + lane] = standardDeviation * normalQuantile(toUnit(words[lane] ?? 0))
+      values[start + lane] = shape(toUnit(words[lane] ?? 0))
     }
   }
   return values

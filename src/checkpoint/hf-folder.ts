@@ -1,3 +1,4 @@
+import { ADAPTER_CONFIG_FILE, ADAPTER_FILE } from './adapter-config.ts'
 import { floatValues } from './float-tensors.ts'
 import { readSafetensors } from './safetensors.ts'
 
@@ -29,17 +30,35 @@ export interface TokenizerFiles {
 
 const TOKENIZER_FILES = ['tokenizer.json', 'tokenizer_config.json'] as const
 
+/** An adapter as PEFT lays it out; the model that it adapts lies elsewhere. */
+export interface AdapterParts extends Omit<ModelParts, 'config' | 'generationConfig'> {
+  readonly adapterConfig: Json
+}
+
+export function adapterFolder(parts: AdapterParts): FolderFile[] {
+  return [cardFile(parts), jsonFile(ADAPTER_CONFIG_FILE, parts.adapterConfig), { name: ADAPTER_FILE, bytes: parts.weights }, ...runFiles(parts)]
+}
+
 /** A trained model as Hugging Face lays it out. */
 export function modelFolder(parts: ModelParts): FolderFile[] {
   return [
-    { name: 'README.md', bytes: new TextEncoder().encode(parts.modelCard) },
+    cardFile(parts),
     jsonFile('config.json', parts.config),
     jsonFile('generation_config.json', parts.generationConfig),
     { name: 'model.safetensors', bytes: parts.weights },
-    ...(parts.tokenizerFiles ? TOKENIZER_FILES.map((name) => jsonFile(name, parts.tokenizerFiles?.[name] ?? {})) : []),
-    jsonFile('trainer_state.json', parts.trainerState),
-    jsonFile('training_args.json', parts.trainingArgs),
+    ...runFiles(parts),
   ]
+}
+
+type RunParts = Pick<ModelParts, 'tokenizerFiles' | 'trainerState' | 'trainingArgs' | 'modelCard'>
+
+function cardFile({ modelCard }: RunParts): FolderFile {
+  return { name: 'README.md', bytes: new TextEncoder().encode(modelCard) }
+}
+
+function runFiles({ tokenizerFiles: files, trainerState, trainingArgs }: RunParts): FolderFile[] {
+  const tokenizer = files ? TOKENIZER_FILES.map((name) => jsonFile(name, files[name])) : []
+  return [...tokenizer, jsonFile('trainer_state.json', trainerState), jsonFile('training_args.json', trainingArgs)]
 }
 
 export interface LoadedModel {

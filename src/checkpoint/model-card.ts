@@ -7,6 +7,8 @@ import type { EvaluationRecord, StepRecord } from '../protocol/step-record.ts'
 export interface ModelCardFacts {
   /** As in config.json. */
   readonly modelType: string
+  /** Of a LoRA adapter; null or missing for a whole model. */
+  readonly adapter?: { readonly baseModel: string | null } | null
   readonly options: TrainingOptions
   readonly startedFrom: InitialState['from']
   readonly source: { readonly name: string; readonly amount: number; readonly unit: 'characters' | 'rows' }
@@ -23,16 +25,15 @@ const ORIGINS: Readonly<Record<InitialState['from'], string>> = { seed: 'from ra
 
 /** README.md of an exported model: data, steps, losses, and how to load it. */
 export function modelCard(facts: ModelCardFacts): string {
-  const { modelType, options, source, vocabSize, parameters, records } = facts
+  const { modelType, adapter = null, options, source, vocabSize, parameters, records } = facts
   return `---
-library_name: transformers
-pipeline_tag: text-generation
+${adapter ? `library_name: peft\n${adapter.baseModel === null ? '' : `base_model: ${JSON.stringify(adapter.baseModel)}\n`}` : 'library_name: transformers\n'}pipeline_tag: text-generation
 tags:
 - ${modelType}
 - tabring
 ---
 
-# ${familyWords(modelType)} trained on ${plain(source.name)}
+# ${adapter ? `A LoRA adapter of ${familyWords(modelType).replace(/^A /, 'a ')}` : familyWords(modelType)} trained on ${plain(source.name)}
 
 Trained ${ORIGINS[facts.startedFrom]}in browser tabs with Tabring.
 
@@ -41,7 +42,7 @@ Trained ${ORIGINS[facts.startedFrom]}in browser tabs with Tabring.
 | Data | ${plain(source.name)}, ${grouped(source.amount)} ${source.unit} |
 | Tokens | ${TOKENS[options.tokenizer]}, a vocabulary of ${grouped(vocabSize)} |
 | Model | ${grouped(parameters)} parameters: ${options.n_layer} layers, width ${options.n_embd}, ${options.n_head} heads, ${options.block_size} positions |
-| Training | ${training(records)} |
+${adapter ? adapterRow(options) : ''}| Training | ${training(records)} |
 | Optimizer | ${options.optim === 'sgd' ? 'SGD' : 'AdamW'}, learning rate ${formatGeneral(options.learning_rate)} (${options.lr_scheduler_type}), weight decay ${formatGeneral(options.weight_decay)}, gradient norm at most ${formatGeneral(options.max_grad_norm)} |
 ${losses(facts)}
 All options are in \`training_args.json\`, the losses of the run in \`trainer_state.json\`.
@@ -49,14 +50,28 @@ All options are in \`training_args.json\`, the losses of the run in \`trainer_st
 ## Use
 
 \`\`\`python
-from transformers import AutoModelForCausalLM, AutoTokenizer
-
-tokenizer = AutoTokenizer.from_pretrained(".")  # this folder
-model = AutoModelForCausalLM.from_pretrained(".")
+${adapter ? adapterUse(adapter.baseModel) : MODEL_USE}
 inputs = tokenizer("The ", return_tensors="pt")
 print(tokenizer.decode(model.generate(**inputs, max_length=${options.block_size})[0]))
 \`\`\`
 `
+}
+
+const MODEL_USE = `from transformers import AutoModelForCausalLM, AutoTokenizer
+
+tokenizer = AutoTokenizer.from_pretrained(".")  # this folder
+model = AutoModelForCausalLM.from_pretrained(".")`
+
+function adapterUse(baseModel: string | null): string {
+  return `from peft import PeftModel
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+tokenizer = AutoTokenizer.from_pretrained(".")  # this folder
+model = PeftModel.from_pretrained(AutoModelForCausalLM.from_pretrained(${JSON.stringify(baseModel ?? 'the model that was adapted')}), ".")`
+}
+
+function adapterRow({ lora_r, lora_alpha, lora_dropout, use_rslora }: TrainingOptions): string {
+  return `| Adapter | ${use_rslora ? 'rsLoRA' : 'LoRA'}, rank ${lora_r}, alpha ${formatGeneral(lora_alpha)}, dropout ${formatGeneral(lora_dropout)} |\n`
 }
 
 function training(records: readonly StepRecord[]): string {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { elementCount } from '../engine/tensor.ts'
-import { modelConfig, modelParameters } from '../nn/models/families.ts'
+import { modelConfig, modelLayout } from '../nn/models/families.ts'
 import { parseOptions, type TrainingOptions } from '../protocol/options.ts'
 import { GOLDEN_FAMILIES, goldenConfig } from '../train/testing/golden.ts'
 import { modelConfigJson, parameterCount } from './model-config.ts'
@@ -19,7 +19,7 @@ for (const family of GOLDEN_FAMILIES) {
   for (const sizes of [{}, { n_layer: 3, n_embd: 64, n_head: 8, n_inner: 100 }, { n_embd: 96, ...(grouped && { num_key_value_heads: 2 }) }]) {
     test(`the count of ${family} with ${JSON.stringify(sizes)} is that of the model's parameters`, () => {
       const options = parseOptions({ model_type: family, ...sizes })
-      const shapes = modelParameters(described(options)).map(({ shape }) => elementCount(shape))
+      const shapes = modelLayout(described(options)).specs.map(({ shape }) => elementCount(shape))
       expect(parameterCount(options, 84)).toBe(shapes.reduce((sum, size) => sum + size, 0))
     })
   }

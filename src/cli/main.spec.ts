@@ -79,7 +79,7 @@ it('a text that is not there is refused', async () => {
 it('an option without its value and an unknown command are refused with what is allowed', async () => {
   expect(await refused('train', '--max_steps')).toEqual([2, 'Cannot set max_steps: it has no value, need a whole number from 1 to 1000000000, or -1 for num_train_epochs'])
   expect(await refused('train', '--train_file')).toEqual([2, 'Cannot set train_file: it has no value, need --train_file <path>'])
-  expect(await refused('fly')).toEqual([2, 'Cannot run fly: there is no such command, need serve, train or eval'])
+  expect(await refused('fly')).toEqual([2, 'Cannot run fly: there is no such command, need serve, train, eval or merge'])
   expect(await refused('serve', '--prot', '80')).toEqual([2, 'Cannot set prot: there is no such option, need one that --help lists'])
   expect(await refused('serve', 'here')).toEqual([2, "Cannot read the command line: too many arguments for 'serve'. Expected 0 arguments but got 1."])
 })

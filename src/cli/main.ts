@@ -1,6 +1,8 @@
 import { Command, CommanderError, Option } from 'commander'
 import { type OptionField, type OptionGroup, OptionError, optionFields } from '../protocol/options.ts'
 import { resolveOptions } from '../protocol/presets.ts'
+import { adapterStart } from './adapter-start.ts'
+import { merge } from './merge-command.ts'
 import { modelStart } from './model-start.ts'
 import { type RawOptions, resumeFrom, type RunStart } from './run-start.ts'
 import { serve } from './serve-command.ts'
@@ -14,6 +16,7 @@ const GROUPS: Readonly<Record<OptionGroup, string>> = {
   run: 'Run',
   data: 'Data',
   model: 'Model',
+  tuning: 'LoRA and frozen parameters',
   optimizer: 'Optimizer',
   schedule: 'Learning-rate schedule',
   evaluation: 'Evaluation',
@@ -28,14 +31,23 @@ interface TrainFlags {
   readonly train_file?: string
   readonly validation_file?: string
   readonly model?: string
+  readonly adapter?: string
   readonly resume_from_checkpoint?: string
   readonly overwrite_output_dir: string
 }
 
 interface EvalFlags {
   readonly model: string
+  readonly adapter?: string
   readonly eval_file: string
   readonly ranks: string
+}
+
+interface MergeFlags {
+  readonly model?: string
+  readonly adapter: string
+  readonly output_dir: string
+  readonly overwrite_output_dir: string
 }
 
 /** Runs a command line and ends the process; a failure is one sentence on stderr. */
@@ -66,7 +78,7 @@ function sentence(cause: unknown): string {
 function usageSentence({ code, message }: CommanderError): string {
   const [, named = ''] = /'([^']*)'/.exec(message) ?? []
   const [name = ''] = named.replace(/^--?/, '').split(' ')
-  if (code === 'commander.unknownCommand') return `Cannot run ${named}: there is no such command, need serve, train or eval`
+  if (code === 'commander.unknownCommand') return `Cannot run ${named}: there is no such command, need serve, train, eval or merge`
   if (code === 'commander.unknownOption') return `Cannot set ${name}: there is no such option, need one that --help lists`
   if (code !== 'commander.optionMissingArgument') return `Cannot read the command line: ${message.replace(/^error: /, '')}`
   const allowed = optionFields.find((field) => field.name === name)?.allowed
@@ -86,6 +98,7 @@ function program(): Command {
     .action(({ port, host }: { port: string; host?: boolean }) => serve({ port: wholeNumber('port', port, 0, 65_535), host: host ?? false }))
   root.addCommand(trainCommand(root))
   root.addCommand(evalCommand(root))
+  root.addCommand(mergeCommand(root))
   return root
 }
 
@@ -98,6 +111,7 @@ function trainCommand(root: Command): Command {
     .option('--train_file <path>', 'text, or rows in JSONL, JSON or CSV, to train on instead of the bundled book')
     .option('--validation_file <path>', 'data to evaluate on, instead of a part of the training data')
     .option('--model <folder>', 'Hugging Face folder whose weights training starts from, instead of random ones')
+    .option('--adapter <folder>', 'LoRA adapter of the model that is trained further')
     .addOption(new Option('--resume_from_checkpoint [folder]', 'checkpoint to go on from; without a folder, the newest in output_dir').preset('true'))
     .addOption(new Option('--overwrite_output_dir [value]', 'whether to write into output_dir although it holds something').preset('true').default('false'))
     .allowUnknownOption()
@@ -105,8 +119,8 @@ function trainCommand(root: Command): Command {
   for (const field of optionFields) command.addOption(commandOption(field))
   return command.action(async (all: TrainFlags & Record<string, unknown>) => {
     refuseRest(command.args)
-    const { ranks, compute_here, train_file, validation_file, overwrite_output_dir, resume_from_checkpoint: resume, model, ...raw } = all
-    const start = startFrom({ resume: resume === 'false' ? undefined : resume, model }, raw)
+    const { ranks, compute_here, train_file, validation_file, overwrite_output_dir, resume_from_checkpoint: resume, model, adapter, ...raw } = all
+    const start = startFrom({ resume: resume === 'false' ? undefined : resume, model, adapter }, raw)
     await train({
       task: 'train',
       ranks: wholeNumber('ranks', ranks, 1, 64),
@@ -125,22 +139,43 @@ function evalCommand(root: Command): Command {
     .copyInheritedSettings(root)
     .description('print loss, items and perplexity of a model on a file')
     .requiredOption('--model <folder>', 'Hugging Face folder')
+    .option('--adapter <folder>', 'LoRA adapter of the model')
     .requiredOption('--eval_file <path>', 'text, or rows in JSONL, JSON or CSV')
     .option('--ranks <number>', 'tabs that compute', '1')
     .allowUnknownOption()
     .allowExcessArguments()
   for (const field of optionFields) command.addOption(commandOption(field))
-  return command.action(async ({ model, eval_file, ranks, ...raw }: EvalFlags & Record<string, unknown>) => {
+  return command.action(async ({ model, adapter, eval_file, ranks, ...raw }: EvalFlags & Record<string, unknown>) => {
     refuseRest(command.args)
-    const start = modelStart(model, raw)
+    const start = adapter === undefined ? modelStart(model, raw) : adapterStart({ model, adapter }, raw)
     const common = { computeHere: true, validationFile: null, overwrite: false, options: start.options, start }
     await train({ task: 'eval', ranks: wholeNumber('ranks', ranks, 1, 64), trainFile: eval_file, ...common })
   })
 }
 
-function startFrom({ resume, model }: { readonly resume: string | undefined; readonly model: string | undefined }, raw: RawOptions): RunStart | null {
-  if (resume !== undefined && model !== undefined) throw new OptionError('model', model, { allowed: 'none, because a checkpoint brings its model' })
-  if (resume !== undefined) return resumeFrom(resume, raw)
+function mergeCommand(root: Command): Command {
+  return new Command('merge')
+    .copyInheritedSettings(root)
+    .description('add a LoRA adapter to the weights of its model')
+    .option('--model <folder>', 'Hugging Face folder of the model; without it, the one that the adapter names')
+    .requiredOption('--adapter <folder>', 'folder with adapter_config.json and adapter_model.safetensors')
+    .requiredOption('--output_dir <folder>', 'folder for the merged model')
+    .addOption(new Option('--overwrite_output_dir [value]', 'whether to write into output_dir although it holds something').preset('true').default('false'))
+    .action(({ model, adapter, output_dir, overwrite_output_dir }: MergeFlags) =>
+      merge({ model: model ?? null, adapter, outputDir: output_dir, overwrite: yesOrNo('overwrite_output_dir', overwrite_output_dir) }),
+    )
+}
+
+interface StartFlags {
+  readonly resume: string | undefined
+  readonly model: string | undefined
+  readonly adapter: string | undefined
+}
+
+function startFrom({ resume, model, adapter }: StartFlags, raw: RawOptions): RunStart | null {
+  if (resume !== undefined && adapter !== undefined) throw new OptionError('adapter', adapter, { allowed: 'none, because a checkpoint brings its own' })
+  if (resume !== undefined) return resumeFrom(resume, raw, { model })
+  if (adapter !== undefined) return adapterStart({ model, adapter }, raw)
   return model === undefined ? null : modelStart(model, raw)
 }
 

@@ -38,10 +38,11 @@ export function modelStart(path: string, raw: RawOptions): RunStart {
     ...tokens(folder, path, { config, raw }),
     block_size: blockSize(config, path, raw),
   })
-  return { kind: 'weights', folder, files: pageFiles(folder), options, state: null }
+  return { kind: 'weights', folder, files: pageFiles(folder), options, state: null, baseModel: path }
 }
 
-function checkFolder(path: string, folder: string): void {
+/** @throws OptionError when it is no folder of a model with all of its weights. */
+export function checkFolder(path: string, folder: string): void {
   if (path === '' || !statPath(folder)?.isDirectory()) throw new OptionError('model', path, { allowed: 'the folder of a model' })
   if (!existsSync(join(folder, 'config.json'))) throw new OptionError('model', path, { allowed: 'a folder with config.json' })
   if (existsSync(join(folder, 'model.safetensors'))) return

@@ -36,6 +36,6 @@ it('does not write beside a checkpoint that was copied to where other files are'
   const copy = join(folder, 'backup')
   mkdirSync(copy)
   writeFileSync(join(folder, 'README.md'), 'mine')
-  const from: RunStart = { kind: 'checkpoint', folder: copy, files: [], options: resolveOptions({ preset: 'tiny' }), state: null }
+  const from: RunStart = { kind: 'checkpoint', folder: copy, files: [], options: resolveOptions({ preset: 'tiny' }), state: null, baseModel: null }
   await expect(start(folder, from)).rejects.toThrow('need an empty or new folder, or --overwrite_output_dir')
 })

@@ -160,6 +160,7 @@ function pageQuery({ task, options, ranks, computeHere, trainFile, validationFil
   query.set('ranks', String(ranks))
   query.set('files', files)
   if (start) query.set('start', start.kind)
+  if (start && start.baseModel !== null) query.set('base_model', start.baseModel)
   if (task !== 'train') query.set('task', task)
   if (!computeHere) query.set('compute_here', '0')
   if (trainFile !== null) query.set('text', 'file')

@@ -109,14 +109,14 @@ export class ActiveRun {
   }
 
   #runRank(port: RankPort, name: string): RunRank {
-    const { corpus, start } = this.prepared
+    const { corpus, start, weights } = this.prepared
     return {
       peer: port.peer,
       name,
       send: (message) => port.send(message),
       sendCorpus: async () => {
         await this.#sendBlob(port, 'corpus', corpus, 'training data')
-        if (start) await this.#sendBlob(port, 'model', start.model, 'weights')
+        if (weights) await this.#sendBlob(port, 'model', weights, 'weights')
         if (start?.resumed) await this.#sendBlob(port, 'optimizer', start.resumed.optimizer, 'optimizer state')
       },
     }

@@ -1,4 +1,4 @@
-import { type FolderFile, jsonFile, modelFolder } from '../checkpoint/hf-folder.ts'
+import { type FolderFile, jsonFile } from '../checkpoint/hf-folder.ts'
 import { RUN_STATE_FILE, type RunState } from '../checkpoint/run-state.ts'
 import type { CheckpointFacts, CheckpointPlace } from './checkpoint-place.ts'
 import type { PreparedRun } from './prepare-run.ts'
@@ -110,7 +110,7 @@ export class CheckpointKeeper {
       corpus_sha256: settings.corpus.sha256,
       ...past,
     }
-    const folder = modelFolder({ ...runFolder(this.#prepared, this.#source, past, false), weights: model })
+    const folder = runFolder(this.#prepared, this.#source, past, { finished: false, weights: model })
     return [...folder, { name: 'optimizer.safetensors', bytes: optimizer }, jsonFile(RUN_STATE_FILE, { ...state })]
   }
 }

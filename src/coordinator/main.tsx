@@ -29,7 +29,7 @@ declare global {
 }
 
 /** Query parameters of the page itself; all others are options. */
-const PAGE_PARAMETERS = ['cli', 'ranks', 'compute_here', 'text', 'validation', 'files', 'start', 'task'] as const
+const PAGE_PARAMETERS = ['cli', 'ranks', 'compute_here', 'text', 'validation', 'files', 'start', 'base_model', 'task'] as const
 
 const host = document.getElementById('app')
 if (!host) throw new Error('Cannot show the page: the element #app is missing')
@@ -69,7 +69,7 @@ async function open(chosen: TrainingOptions, into: HTMLElement): Promise<void> {
   if (!isSecureContext) return render(<InsecureNotice preflight={items} />, into)
   const files = query.get('files')
   const kind = query.get('start')
-  const start = files !== null && (kind === 'weights' || kind === 'checkpoint') ? await readStart(readAt(files), kind) : null
+  const start = files !== null && (kind === 'weights' || kind === 'checkpoint') ? await readStart(readAt(files), { kind, name: query.get('base_model') }) : null
   const invite = newInvite()
   const self = crypto.randomUUID()
   const ownPeer = crypto.randomUUID()

@@ -1,4 +1,5 @@
 import { modelConfigJson, parameterCount } from '../checkpoint/model-config.ts'
+import { joinAdapter } from '../checkpoint/adapter-weights.ts'
 import type { RunState } from '../checkpoint/run-state.ts'
 import { countWeights } from '../checkpoint/weights.ts'
 import { buildCorpus, type RunData } from '../data/build-corpus.ts'
@@ -24,6 +25,8 @@ export interface PreparedRun {
   /** Sentences on the data, for people. */
   readonly notes: readonly string[]
   readonly start: StartFolder | null
+  /** What ranks start from, adapters included; null for random weights. */
+  readonly weights: Uint8Array<ArrayBuffer> | null
   /** What was done before the run was resumed. */
   readonly past: PastRun | null
 }
@@ -50,6 +53,7 @@ export async function prepareRun(
   ranks: number,
   { start = null, keeps = false, evaluatesOnly = false }: RunSource = {},
 ): Promise<PreparedRun> {
+  if (chosen.use_peft && !start) throw new Error('Cannot train an adapter: there is no model under it, need one to start from (--model)')
   const { corpus, tokenizer, notes } = await buildCorpus(evaluatesOnly ? { train: data.train, validation: data.train } : data, {
     options: chosen,
     tokenizer: start?.tokenizerFiles ? tokenizerFromFiles(chosen.tokenizer, start.tokenizerFiles) : null,
@@ -96,7 +100,11 @@ export async function prepareRun(
   const parameters = start ? countWeights(start.model, start.config) : parameterCount(options, tokenizer.vocabSize)
   const past = start?.resumed?.state ?? null
   if (past) checkResumed(past, settings)
-  return { settings, tokenizer, corpus: corpus.toBytes(), options, parameters, notes, start, past }
+  return { settings, tokenizer, corpus: corpus.toBytes(), options, parameters, notes, start, weights: start && weightsOf(start), past }
+}
+
+function weightsOf({ model, adapter }: StartFolder): Uint8Array<ArrayBuffer> {
+  return adapter ? joinAdapter(model, adapter.modules) : model
 }
 
 function modelLimits(config: StartFolder['config']): { readonly vocabSize: number; readonly positions: number } {

@@ -32,7 +32,7 @@ export class StartChoice {
    */
   async resume(checkpoint: KeptCheckpoint, kept: BrowserCheckpoints): Promise<Readonly<Record<string, unknown>>> {
     const read = (name: string): Promise<Uint8Array<ArrayBuffer> | null> => kept.read(checkpoint, name)
-    const [folder, options] = await Promise.all([readStart(read, 'checkpoint'), needJson(read, 'training_args.json')])
+    const [folder, options] = await Promise.all([readStart(read, { kind: 'checkpoint', base: this.folder }), needJson(read, 'training_args.json')])
     this.#chosen.value = { folder, resumed: { checkpoint, options } }
     return Number(options['max_steps']) === checkpoint.update ? { max_steps: 2 * checkpoint.update } : {}
   }

@@ -17,17 +17,26 @@ export interface ParameterSlot extends ParameterSpec {
   readonly length: number
 }
 
-/**
- * Parameters, gradients and the optimizer's state each live in one flat buffer with 256-byte slots: the optimizer is one
- * dispatch, and a bucket of neighbouring parameters leaves in one copy. Padding is zero and stays zero.
- */
-export interface FlatParameters {
+/** Values in one flat buffer with 256-byte slots. Padding is zero and stays zero. */
+export interface FlatValues {
   readonly slots: readonly ParameterSlot[]
-  readonly byName: ReadonlyMap<string, Parameter>
   /** Elements of each flat buffer, padding included; a multiple of 64. */
   readonly elements: number
   readonly values: Storage
+}
+
+/**
+ * Trainable parameters: gradients and the optimizer's state are laid out as the values are, so the optimizer is one dispatch, and a
+ * bucket of neighbouring parameters leaves in one copy.
+ */
+export interface FlatParameters extends FlatValues {
+  readonly byName: ReadonlyMap<string, Parameter>
   readonly gradients: Storage
+}
+
+/** Parameters that nothing changes: no gradients, no moments, and no part in the ring. */
+export interface FrozenParameters extends FlatValues {
+  readonly byName: ReadonlyMap<string, Tensor>
 }
 
 /** Slots in the order given: put first what the backward reaches last, so that buckets fill from the end. */
@@ -53,4 +62,12 @@ export function createParameters(engine: Engine, specs: readonly ParameterSpec[]
     byName.set(name, new Parameter(engine, name, shape, engine.slice(values, offset * 4, length * 4), gradient))
   }
   return { slots, byName, elements, values, gradients }
+}
+
+/** Tensors that require no gradient. */
+export function createFrozen(engine: Engine, specs: readonly ParameterSpec[]): FrozenParameters {
+  const layout = layOutParameters(specs)
+  const values = engine.reserve(layout.elements * 4, 'frozen parameters')
+  const tensors = layout.slots.map(({ name, shape, offset, length }) => [name, new Tensor(engine, shape, engine.slice(values, offset * 4, length * 4))] as const)
+  return { ...layout, values, byName: new Map(tensors) }
 }

@@ -1,13 +1,17 @@
 import type { Engine } from '../engine/engine.ts'
 import { crossEntropyHead, headLogits, type LossOptions } from '../engine/ops/cross-entropy.ts'
 import type { TokenBatch } from '../engine/ops/embedding.ts'
-import type { FlatParameters } from '../engine/parameters.ts'
-import type { Parameter, Tensor } from '../engine/tensor.ts'
+import type { FlatParameters, FrozenParameters } from '../engine/parameters.ts'
+import type { Tensor } from '../engine/tensor.ts'
+import type { ModelParameters } from './model-parameters.ts'
 
 /** A model that predicts the next token; it knows neither batches' origin nor other ranks. */
 export interface CausalModel {
   readonly engine: Engine
+  /** Those that train. */
   readonly parameters: FlatParameters
+  /** Null when all of them train. */
+  readonly frozen: FrozenParameters | null
   readonly vocabSize: number
   /** Columns of the hidden state. */
   readonly width: number
@@ -24,12 +28,13 @@ export interface CausalModel {
   logits(hidden: Tensor): Tensor
 }
 
-interface ModelParts extends Pick<CausalModel, 'parameters'> {
+interface ModelParts {
+  readonly parameters: ModelParameters
   readonly config: Pick<CausalModel, 'vocabSize' | 'width' | 'positions'>
   /** Hidden state after the last norm: [B * T, width]. */
   body(tokens: TokenBatch): Tensor
   /** [vocab, width], tied or not. */
-  readonly head: Parameter
+  readonly head: Tensor
 }
 
 /** A body under a head. Sequences longer than the config's positions are refused. */
@@ -41,7 +46,8 @@ export function causalModel(engine: Engine, { parameters, config, body, head }: 
   }
   return {
     engine,
-    parameters,
+    parameters: parameters.trainable,
+    frozen: parameters.frozen,
     vocabSize,
     width,
     positions,

@@ -5,7 +5,7 @@ import { openTestEngine } from '../engine/testing/test-engine.ts'
 import { gpt2Config } from './models/gpt2-config.ts'
 import { fromHuggingFace } from './models/from-hugging-face.ts'
 import { initialiseModel } from './models/initialise.ts'
-import { gpt2Parameters } from './models/gpt2.ts'
+import { gpt2Layout } from './models/gpt2.ts'
 import { loadTensors, type NamedTensor, readTensors } from './named-tensors.ts'
 
 let engine: Engine
@@ -25,13 +25,13 @@ const b: NamedTensor = { shape: [3], values: Float32Array.of(7, 8, 9) }
 test('tensors come back by name as they were loaded', async () => {
   loadTensors(
     engine,
-    parameters,
+    [parameters],
     new Map([
       ['b', b],
       ['a', a],
     ]),
   )
-  expect(await readTensors(engine, parameters)).toEqual(
+  expect(await readTensors(engine, [parameters])).toEqual(
     new Map([
       ['a', a],
       ['b', b],
@@ -40,11 +40,11 @@ test('tensors come back by name as they were loaded', async () => {
 })
 
 test('a missing, an extra and a misshaped tensor are refused with name and numbers', () => {
-  expect(() => loadTensors(engine, parameters, new Map([['a', a]]))).toThrow('Cannot load the model: tensor b is missing, need one of shape [3]')
+  expect(() => loadTensors(engine, [parameters], new Map([['a', a]]))).toThrow('Cannot load the model: tensor b is missing, need one of shape [3]')
   expect(() =>
     loadTensors(
       engine,
-      parameters,
+      [parameters],
       new Map([
         ['a', a],
         ['b', b],
@@ -55,7 +55,7 @@ test('a missing, an extra and a misshaped tensor are refused with name and numbe
   expect(() =>
     loadTensors(
       engine,
-      parameters,
+      [parameters],
       new Map([
         ['a', { ...a, shape: [3, 2] }],
         ['b', b],
@@ -97,9 +97,9 @@ test('files with a head, without prefix or with masks name the same tensors', ()
 test('initial weights have the spread of GPT-2, depend on the seed alone, and leave padding zero', async () => {
   const config = gpt2Config({ vocab_size: 50, n_positions: 20, n_embd: 60, n_layer: 2, n_head: 2 })
   const read = async (seed: number) => {
-    const gpt2 = createParameters(engine, gpt2Parameters(config))
-    initialiseModel(engine, gpt2, config, seed)
-    return readTensors(engine, gpt2)
+    const gpt2 = createParameters(engine, gpt2Layout(config).specs)
+    initialiseModel(engine, [gpt2], config, seed)
+    return readTensors(engine, [gpt2])
   }
   const tensors = await read(7)
   const spread = (name: string) => {

@@ -21,10 +21,35 @@ export function findConflict(options: TrainingOptions): OptionConflict | null {
   }
   if (options.early_stopping_patience !== null && eval_strategy === 'no') return { name: 'early_stopping_patience', need: 'nothing, because eval_strategy is no' }
   if (options.momentum > 0 && options.optim !== 'sgd') return { name: 'momentum', need: `0, because optim is ${options.optim}, whose mean of gradients is adam_beta1` }
+  const adapter = findAdapterConflict(options)
+  if (adapter) return adapter
   if (options.micro_batch_shares !== '' && parseShares(options.micro_batch_shares) === null) {
     return { name: 'micro_batch_shares', need: 'numbers from 0 with commas between them, at least one above 0, such as 4,3,1' }
   }
   return null
+}
+
+/** What only an adapter has. */
+const ADAPTER_DEFAULTS = { lora_r: 16, lora_alpha: 32, lora_dropout: 0.05, use_rslora: false, lora_target_modules: '' } as const satisfies Partial<TrainingOptions>
+
+function findAdapterConflict(options: TrainingOptions): OptionConflict | null {
+  if (options.use_peft) return null
+  for (const [name, value] of Object.entries(ADAPTER_DEFAULTS)) {
+    if (isAdapterOption(name) && options[name] !== value) return { name, need: 'nothing, because use_peft is false: without it no adapter is trained' }
+  }
+  return null
+}
+
+function isAdapterOption(name: string): name is keyof typeof ADAPTER_DEFAULTS {
+  return Object.hasOwn(ADAPTER_DEFAULTS, name)
+}
+
+/** Names with commas between them. */
+export function parseNames(text: string): string[] {
+  return text
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '')
 }
 
 /** Sizes that the heads of the family do not allow. */

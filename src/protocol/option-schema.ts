@@ -2,10 +2,10 @@ import * as v from 'valibot'
 
 /**
  * The one schema of a run's options: page form, URL and CLI are made from it. Names and defaults are those of Hugging Face's
- * TrainingArguments, run_clm.py (block_size, validation_split_percentage) and GPT2Config (n_*, for all families); Tabring's own are marked so.
+ * TrainingArguments, run_clm.py (block_size, validation_split_percentage), GPT2Config (n_*, for all families) and TRL's ModelConfig (lora_*); Tabring's own are marked so.
  */
 
-export type OptionGroup = 'run' | 'data' | 'model' | 'optimizer' | 'schedule' | 'evaluation' | 'samples' | 'ranks'
+export type OptionGroup = 'run' | 'data' | 'model' | 'tuning' | 'optimizer' | 'schedule' | 'evaluation' | 'samples' | 'ranks'
 export type OptionKind = 'integer' | 'number' | 'boolean' | 'choice' | 'text'
 
 /** What a form or a help text says about an option. */
@@ -141,6 +141,22 @@ export const optionSchema = v.strictObject({
   ]),
   n_inner: integerOrNone({ min: 1, max: 65_536 }, '4 x n_embd, or 8/3 where the MLP is gated', ['model', 'MLP width', "Width of the MLP's hidden layer."]),
   initializer_range: number(0.02, { min: 0, max: 1, open: 'min' }, ['model', 'Initial spread', 'Standard deviation of the initial weights; small widths learn sooner with more.']),
+
+  use_peft: flag(false, ['tuning', 'Train a LoRA adapter', 'Whether small adapters beside the weights are trained instead of the weights, from a model that is there.']),
+  lora_r: integer(16, { min: 1, max: 4_096 }, ['tuning', 'LoRA rank', 'Numbers between the two halves of an adapter.']),
+  lora_alpha: number(32, { min: 0, max: 65_536, open: 'min' }, ['tuning', 'LoRA alpha', 'Adapters are scaled by lora_alpha / lora_r.']),
+  lora_dropout: number(0.05, { min: 0, max: 1, open: 'max' }, ['tuning', 'LoRA dropout', "Share of an adapter's inputs that is left out at random in training."]),
+  use_rslora: flag(false, ['tuning', 'rsLoRA', 'Whether adapters are scaled by lora_alpha / sqrt(lora_r) instead.']),
+  lora_target_modules: text('', 2_000, [
+    'tuning',
+    'LoRA modules',
+    "Names of linear layers with commas between them, such as q_proj,v_proj, or all-linear; empty for PEFT's choice for the family.",
+  ]),
+  freeze: text('', 2_000, [
+    'tuning',
+    'Frozen parameters',
+    'Tabring: names of parameters or modules with commas between them, * for any characters, such as model.embed_tokens,*.layers.0; they stay as they are.',
+  ]),
 
   per_device_train_batch_size: integer(8, batch, ['optimizer', 'Rows per micro-batch', 'Samples that a rank computes at once.']),
   gradient_accumulation_steps: integer(1, { min: 1, max: 65_536 }, ['optimizer', 'Accumulation', 'Micro-batches whose gradients a rank adds up before an update.']),

@@ -15,7 +15,7 @@ export interface SavedRun {
 
 /** What a run cannot change and still be the same run: the model, the tokens, and which samples an update takes. */
 const FIXED: readonly OptionName[] = [
-  ...optionFields.filter(({ group, name }) => group === 'model' && name !== 'initializer_range').map(({ name }) => name),
+  ...optionFields.filter(({ group, name }) => (group === 'model' || group === 'tuning') && name !== 'initializer_range').map(({ name }) => name),
   'tokenizer',
   'vocab_size',
   'block_size',

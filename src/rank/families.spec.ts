@@ -4,7 +4,7 @@ import { loopbackRings } from '../collectives/testing/loopback-rings.ts'
 import { prepareRun } from '../coordinator/prepare-run.ts'
 import { plainText } from '../data/build-corpus.ts'
 import { openTestEngine } from '../engine/testing/test-engine.ts'
-import { modelConfig, modelParameters } from '../nn/models/families.ts'
+import { modelConfig, modelLayout } from '../nn/models/families.ts'
 import { resolveOptions } from '../protocol/presets.ts'
 import { GOLDEN_FAMILIES } from '../train/testing/golden.ts'
 import { createReplica } from './replica.ts'
@@ -32,7 +32,7 @@ for (const family of GOLDEN_FAMILIES) {
     expect(losses.at(-1)).toBeLessThan((losses[0] ?? 0) - 0.3)
     expect(await replica.generate({ type: 'generate', id: 0, prompt: [1], tokens: 3, temperature: 1, topK: 0, topP: 1, seed: 1 })).toHaveLength(3)
     const file = readWeights(await replica.exportModel())
-    const shapes = modelParameters(modelConfig(settings.config)).map(({ name, shape }) => [name, shape] as const)
+    const shapes = modelLayout(modelConfig(settings.config)).specs.map(({ name, shape }) => [name, shape] as const)
     expect(new Map([...file].map(([name, { shape }]) => [name, shape]))).toEqual(new Map(shapes))
     expect([...file.values()].reduce((sum, { values }) => sum + values.length, 0)).toBe(parameters)
     replica.close()

@@ -3,18 +3,13 @@ import { makeBatch } from '../data/batch.ts'
 import type { Corpus } from '../data/corpus.ts'
 import { corpusFromBytes } from '../data/read-corpus.ts'
 import { globalBatchSize, totalUpdates, updatesPerEpoch } from '../data/sample-order.ts'
-import { writeSafetensors } from '../checkpoint/safetensors.ts'
-import { readWeights } from '../checkpoint/weights.ts'
 import type { Engine } from '../engine/engine.ts'
 import { createModel, modelConfig } from '../nn/models/families.ts'
-import { fromHuggingFace } from '../nn/models/from-hugging-face.ts'
-import { initialiseModel } from '../nn/models/initialise.ts'
 import { checkFits } from '../nn/models/memory.ts'
-import { loadTensors, readTensors } from '../nn/named-tensors.ts'
 import { createOptimizer } from '../optim/create-optimizer.ts'
 import { GradNorm } from '../optim/grad-norm.ts'
 import { type Schedule, learningRate, warmupSteps } from '../optim/schedule.ts'
-import { stateHash } from '../optim/state-hash.ts'
+import { frozenDigest, stateHash } from '../optim/state-hash.ts'
 import { readTrainingState, writeTrainingState } from '../optim/training-state.ts'
 import { GradientSync } from '../parallel/ddp.ts'
 import { type TrainingOptions, parseOptions } from '../protocol/options.ts'
@@ -25,7 +20,9 @@ import { type Evaluation, evaluate } from '../train/evaluate.ts'
 import { generate } from '../train/generate.ts'
 import { LossSlots } from '../train/loss-slots.ts'
 import { type Trainee, runUpdate } from '../train/update.ts'
+import { fillModel, packModel } from './model-file.ts'
 import { packOptimizer, restoreOptimizer } from './optimizer-file.ts'
+import { trainingOf } from './training-of.ts'
 
 type Prepare = Extract<ToRank, { type: 'prepare' }>
 type Generate = Extract<ToRank, { type: 'generate' }>
@@ -40,12 +37,12 @@ export interface Replica {
   generate(message: Generate): Promise<number[]>
   /** Optimizer steps taken. */
   readonly committed: number
-  /** The parameters as a safetensors file. */
+  /** The parameters, or those of its adapters, as a safetensors file. */
   exportModel(): Promise<Uint8Array<ArrayBuffer>>
   /** The state as two safetensors files, from one moment. */
   checkpoint(): Promise<{ readonly model: Uint8Array<ArrayBuffer>; readonly optimizer: Uint8Array<ArrayBuffer> }>
   stateHash(): Promise<string>
-  /** M4: everyone takes over rank `source`'s parameters, moments and counters. */
+  /** M4: everyone takes over rank `source`'s parameters, moments and counters; frozen ones came with the start, and the hash covers them. */
   broadcastState(ring: Ring, source: number): Promise<void>
   close(): void
 }
@@ -69,12 +66,12 @@ export async function createReplica(engine: Engine, message: Prepare, files: Run
   const config = modelConfig(message.config)
   const corpus = await corpusFromBytes(files.corpus, message.corpus, options.block_size)
   const shape = { batch: options.per_device_train_batch_size, length: corpus.rowLength, packed: corpus.packed }
-  const problem = checkFits(config, shape, engine.device.limits)
+  const training = trainingOf(options)
+  const problem = checkFits(config, shape, engine.device.limits, training)
   if (problem) throw new Error(problem)
   onProgress('Setting up the model', 0, 3)
-  const model = createModel(engine, config)
-  if (files.model) loadTensors(engine, model.parameters, fromHuggingFace(readWeights(files.model), config))
-  else initialiseModel(engine, model.parameters, config, options.seed)
+  const model = createModel(engine, config, training)
+  fillModel(model, config, { file: files.model, seed: options.seed })
   onProgress('Setting up the model', 1, 3)
   const trainee: Trainee = {
     engine,
@@ -86,6 +83,7 @@ export async function createReplica(engine: Engine, message: Prepare, files: Run
     source: (samples) => makeBatch(corpus, samples, shape.batch),
     shape,
     labelSmoothing: options.label_smoothing_factor,
+    dropoutSeed: training.lora && training.lora.dropout > 0 ? options.seed : null,
     maxGradNorm: options.max_grad_norm,
   }
   if (files.optimizer) restoreOptimizer(trainee, files.optimizer)
@@ -102,6 +100,7 @@ class ModelReplica implements Replica {
   readonly #trainee: Trainee
   readonly #options: TrainingOptions
   readonly #schedule: Schedule
+  #frozen: Uint8Array | null = null
 
   constructor(trainee: Trainee, options: TrainingOptions, { corpus, nextUpdate }: { readonly corpus: Corpus; readonly nextUpdate: number }) {
     this.nextUpdate = nextUpdate
@@ -140,10 +139,8 @@ class ModelReplica implements Replica {
     return generate(this.#trainee.model, { prompt, tokens, temperature, topK, topP, seed, length, window: length - 1 })
   }
 
-  async exportModel(): Promise<Uint8Array<ArrayBuffer>> {
-    const { engine, model } = this.#trainee
-    const tensors = await readTensors(engine, model.parameters)
-    return writeSafetensors(new Map([...tensors].map(([name, { shape, values }]) => [name, { dtype: 'F32', shape, data: bytesOf(values) }])))
+  exportModel(): Promise<Uint8Array<ArrayBuffer>> {
+    return packModel(this.#trainee.model)
   }
 
   async checkpoint(): Promise<{ readonly model: Uint8Array<ArrayBuffer>; readonly optimizer: Uint8Array<ArrayBuffer> }> {
@@ -151,9 +148,10 @@ class ModelReplica implements Replica {
     return { model, optimizer }
   }
 
-  stateHash(): Promise<string> {
+  async stateHash(): Promise<string> {
     const { engine, model, optimizer } = this.#trainee
-    return stateHash(engine, model.parameters, optimizer)
+    if (model.frozen) this.#frozen ??= await frozenDigest(engine, model.frozen)
+    return stateHash(engine, model.parameters, optimizer, this.#frozen)
   }
 
   async broadcastState(ring: Ring, source: number): Promise<void> {
@@ -177,8 +175,4 @@ class ModelReplica implements Replica {
 function scheduleOf(options: TrainingOptions, corpus: Corpus): Schedule {
   const totalSteps = totalUpdates(options, updatesPerEpoch(corpus.numTrainSamples, globalBatchSize(options, 1)))
   return { kind: options.lr_scheduler_type, peak: options.learning_rate, warmupSteps: warmupSteps(options, totalSteps), totalSteps }
-}
-
-function bytesOf({ buffer, byteOffset, byteLength }: Float32Array): Uint8Array {
-  return new Uint8Array(buffer, byteOffset, byteLength)
 }

@@ -96,6 +96,8 @@ function startOf(folder: Folder | undefined): StartFolder {
   const bytes = (name: string): Uint8Array<ArrayBuffer> => new Uint8Array(folder?.get(name) ?? [])
   return {
     config: json(folder, 'config.json'),
+    name: null,
+    adapter: null,
     tokenizerFiles: readTokenizerFiles([...(folder ?? [])].map(([name, content]) => ({ name, bytes: content }))),
     model: bytes('model.safetensors'),
     resumed: { optimizer: bytes('optimizer.safetensors'), state: parseRunState(json(folder, 'training_state.json')) },

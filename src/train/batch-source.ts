@@ -17,6 +17,8 @@ export interface MicroBatch {
    * from 0. Tokens see only their own document, and the first of each is not predicted, whatever its label.
    */
   readonly starts: Uint32Array<ArrayBuffer> | null
+  /** [batch, 2], as in `TokenBatch`; missing where nothing is dropped. */
+  readonly dropoutKeys?: Uint32Array<ArrayBuffer> | null
 }
 
 /** Samples by index, in the device shape. */

@@ -38,7 +38,7 @@ function itemsOf(sample: number): number {
 
 function createTrainee(engine: Engine): Trainee {
   const model = createGpt2(engine, CONFIG)
-  initialiseModel(engine, model.parameters, CONFIG, 5)
+  initialiseModel(engine, [model.parameters], CONFIG, 5)
   return traineeOf(model, SHAPE, rowsOf)
 }
 

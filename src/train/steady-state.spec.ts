@@ -27,7 +27,7 @@ async function update(trainee: Trainee, reducer: LoopbackReducer, number: number
 
 function tinyTrainee(engine: Engine, config = GPT2): Trainee {
   const model = createModel(engine, config)
-  initialiseModel(engine, model.parameters, config, 1)
+  initialiseModel(engine, [model.parameters], config, 1)
   return traineeOf(model, SHAPE, (samples) => {
     const ids = Uint32Array.from({ length: 16 }, (_, index) => (index * index + (samples[0] ?? 0) * 7) % 20)
     return { ids, labels: Int32Array.from(ids), starts: null }

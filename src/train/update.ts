@@ -7,6 +7,7 @@ import type { GradientSync, WindowSync } from '../parallel/ddp.ts'
 import type { Reducer } from '../parallel/reducer.ts'
 import type { MicroBatchPlan, UpdateReport } from '../protocol/update-plan.ts'
 import type { BatchShape, BatchSource } from './batch-source.ts'
+import { dropoutKeys } from './dropout-keys.ts'
 import type { LossSlots } from './loss-slots.ts'
 import { uploadMicroBatch } from './upload-micro-batch.ts'
 import { countVotes, gatherVotes, type Vote } from './vote.ts'
@@ -23,6 +24,8 @@ export interface Trainee {
   readonly shape: BatchShape
   /** Of the training loss; what is evaluated is not smoothed. */
   readonly labelSmoothing?: number
+  /** Of what dropout draws; missing where nothing is dropped. */
+  readonly dropoutSeed?: number | null
   /** 0 turns clipping off. */
   readonly maxGradNorm: number
 }
@@ -59,7 +62,7 @@ export async function runUpdate(trainee: Trainee, reducer: Reducer, window: Wind
     let previous: Promise<void> = Promise.resolve()
     for (const [index, samples] of microBatches.entries()) {
       signal?.throwIfAborted()
-      items += enqueueMicroBatch(trainee, samples, index, index === microBatches.length - 1 ? exchange : null)
+      items += enqueueMicroBatch(trainee, { update, samples, index }, index === microBatches.length - 1 ? exchange : null)
       await previous // at most two micro-batches are queued: an abort must not wait for a whole window
       previous = finished(engine, reducer).then((end) => void (computed = end))
     }
@@ -107,13 +110,13 @@ async function finished(engine: Engine, reducer: Reducer): Promise<{ readonly at
 
 /** Forward and backward of one micro-batch; `last` hears of finished gradients when it is the window's last. Returns its targets. */
 function enqueueMicroBatch(
-  { engine, model, losses, source, shape, labelSmoothing: smoothing = 0 }: Trainee,
-  samples: MicroBatchPlan,
-  index: number,
+  { engine, model, losses, source, shape, labelSmoothing: smoothing = 0, dropoutSeed: seed = null }: Trainee,
+  { update, samples, index }: { readonly update: number; readonly samples: MicroBatchPlan; readonly index: number },
   last: WindowSync | null,
 ): number {
   using _scope = engine.scope()
-  const { tokens, targets, items } = uploadMicroBatch(model, source(samples), shape)
+  const keys = seed === null ? null : dropoutKeys(samples, { seed, update, rows: shape.batch })
+  const { tokens, targets, items } = uploadMicroBatch(model, { ...source(samples), dropoutKeys: keys }, shape)
   const root = model.loss(tokens, targets, losses.of(index), { smoothing })
   engine.tape.backward(root, last ? (parameter) => last.ready(parameter.name) : undefined)
   return items

@@ -11,8 +11,8 @@ export interface UploadedMicroBatch {
   readonly items: number
 }
 
-export function uploadMicroBatch({ engine, vocabSize }: CausalModel, { ids, labels, starts }: MicroBatch, { batch, length }: BatchShape): UploadedMicroBatch {
+export function uploadMicroBatch({ engine, vocabSize }: CausalModel, { ids, labels, starts, dropoutKeys = null }: MicroBatch, { batch, length }: BatchShape): UploadedMicroBatch {
   const targets = shiftLabels(labels, { batch, length, starts })
-  const tokens = uploadTokens(engine, ids, { batch, length, vocabSize, starts })
+  const tokens = uploadTokens(engine, ids, { batch, length, vocabSize, starts, dropoutKeys })
   return { tokens, targets: engine.upload(targets, [targets.length]), items: countItems(targets) }
 }

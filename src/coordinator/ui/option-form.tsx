@@ -6,6 +6,7 @@ const GROUPS: readonly (readonly [group: OptionGroup, title: string])[] = [
   ['run', 'Run and log'],
   ['data', 'Data'],
   ['model', 'Model'],
+  ['tuning', 'LoRA and frozen parameters'],
   ['optimizer', 'Optimizer and batch'],
   ['schedule', 'Learning-rate schedule'],
   ['evaluation', 'Evaluation'],

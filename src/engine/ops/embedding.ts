@@ -22,6 +22,8 @@ export interface TokenBatch {
   readonly sorted: Tensor
   /** Null where every row is one document from 0. */
   readonly documents: Documents | null
+  /** u32 [batch, 2]: what `dropout` draws from, for each row; null where nothing is dropped. */
+  readonly dropoutKeys: Tensor | null
 }
 
 export interface TokenShape {
@@ -30,15 +32,17 @@ export interface TokenShape {
   readonly vocabSize: number
   /** As in `MicroBatch`; null or missing where every row is one document from 0. */
   readonly starts?: Uint32Array | null
+  readonly dropoutKeys?: Uint32Array<ArrayBuffer> | null
 }
 
 /** @throws when starts are not those of documents that follow one another, and when an id is not below the vocabulary's size: a shader would silently read another row. */
-export function uploadTokens(engine: Engine, ids: Uint32Array<ArrayBuffer>, { batch, length, vocabSize, starts = null }: TokenShape): TokenBatch {
+export function uploadTokens(engine: Engine, ids: Uint32Array<ArrayBuffer>, { batch, length, vocabSize, starts = null, dropoutKeys = null }: TokenShape): TokenBatch {
   if (ids.length !== batch * length) throw new Error(`Cannot upload ${ids.length} tokens: need ${batch} x ${length}`)
   const bad = ids.findIndex((id) => id >= vocabSize)
   if (bad >= 0) throw new Error(`Cannot embed token ${ids[bad]} at position ${bad}: the vocabulary has ${vocabSize}`)
   const documents = starts && uploadDocuments(engine, starts, { batch, length })
-  return { batch, length, ids: engine.upload(ids, [ids.length]), sorted: engine.upload(groupRows(ids), [2 + 3 * ids.length]), documents }
+  const uploaded = { ids: engine.upload(ids, [ids.length]), sorted: engine.upload(groupRows(ids), [2 + 3 * ids.length]) }
+  return { batch, length, ...uploaded, documents, dropoutKeys: dropoutKeys && engine.upload(dropoutKeys, [batch, 2]) }
 }
 
 /** tokens [B, T], table [V, C], positions [P, C] or null -> table[id] + positions[t]: [B * T, C]; t counts from the start of the document */

@@ -4,7 +4,7 @@ import { foldedGrid } from '../engine.ts'
 import type { Kernel } from '../kernel.ts'
 import type { GradientTarget } from '../tape.ts'
 import { type Tensor, formatShape } from '../tensor.ts'
-import type { Gelu } from './linear.ts'
+import type { Gelu } from './gelu.ts'
 
 const forward: Kernel = { name: 'gated', source: forwardSource }
 const backward: Kernel = { name: 'gated-backward', source: backwardSource }

@@ -1,15 +1,8 @@
-import geluBackwardSource from '../../../shaders/gelu-backward.wgsl?raw'
-import { type Engine, foldedGrid } from '../engine.ts'
-import type { Kernel } from '../kernel.ts'
 import { type Tensor, formatShape } from '../tensor.ts'
 import { passGradient } from './add.ts'
 import { columnSum } from './column-sum.ts'
+import { type Gelu, timesGeluDerivative } from './gelu.ts'
 import { matmul } from './matmul.ts'
-
-const geluBackward: Kernel = { name: 'gelu-backward', source: geluBackwardSource }
-
-/** By tanh, as GPT-2; or exact, by the normal distribution. */
-export type Gelu = 'gelu-tanh' | 'gelu'
 
 export interface LinearOptions {
   /** `in-out`: weight [K, N], as Conv1D; `out-in`: weight [N, K], as torch's Linear. */
@@ -45,12 +38,6 @@ export function linear(x: Tensor, weight: Tensor, bias: Tensor | null, options: 
     if (dPre !== gradient) dPre.release()
     if (residual) passGradient(residual, gradient)
   })
-  return out
-}
-
-function timesGeluDerivative(engine: Engine, gradient: Tensor, { kind, pre }: { readonly kind: Gelu; readonly pre: Tensor }): Tensor {
-  const out = engine.empty(pre.shape)
-  engine.dispatch(geluBackward, { COUNT: pre.size, EXACT: kind === 'gelu' ? 1 : 0 }, [gradient, pre, out], foldedGrid(Math.ceil(pre.size / 64)))
   return out
 }
 

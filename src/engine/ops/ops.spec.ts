@@ -5,13 +5,16 @@ import { checkOp, expectClose, randomInput, randomValues } from '../testing/chec
 import { attentionReference, crossEntropyReference, exactGeluReference, geluReference, layerNormReference, matmulReference } from '../testing/reference.ts'
 import { openTestEngine } from '../testing/test-engine.ts'
 import { addInto } from './add.ts'
+import { add } from './add-tensors.ts'
 import { attention } from './attention.ts'
 import { columnSum } from './column-sum.ts'
 import { crossEntropyHead } from './cross-entropy.ts'
 import { embedding, uploadTokens } from './embedding.ts'
+import { gelu } from './gelu.ts'
 import { layerNorm } from './layer-norm.ts'
 import { linear } from './linear.ts'
 import { type MatmulForm, matmul } from './matmul.ts'
+import { scale } from './scale.ts'
 
 function need(tensor: Tensor | undefined): Tensor {
   if (!tensor) throw new Error('an input is missing')
@@ -26,6 +29,15 @@ describe.each(['lane', 'shared'] as const)('ops in the %s profile, on poisoned m
     engine = await openTestEngine(profile, { poison: true })
   })
   afterAll(() => engine.close())
+
+  it.each(['gelu-tanh', 'gelu'] as const)('%s by itself, scaled, where gradients meet', async (kind) => {
+    await checkOp(engine, {
+      inputs: [randomInput([5, 13], 4)],
+      // Scaled and unscaled: the gradient of x is added to twice.
+      run: ([x]) => add(scale(gelu(need(x), kind), -3), scale(need(x), 0.5)),
+      reference: ([x = new Float64Array()]) => x.map((value) => 0.5 * value - 3 * ACTIVATIONS[kind](value)),
+    })
+  })
 
   const sizes = [
     [1, 1, 1],

@@ -1,5 +1,5 @@
 import type { GateActivation } from '../../engine/ops/gated.ts'
-import type { Gelu } from '../../engine/ops/linear.ts'
+import type { Gelu } from '../../engine/ops/gelu.ts'
 
 /** Activations by the names of transformers' ACT2FN. */
 export const GELUS: Readonly<Record<string, Gelu>> = {

@@ -1,5 +1,5 @@
 import type { GateActivation } from '../../engine/ops/gated.ts'
-import type { Gelu } from '../../engine/ops/linear.ts'
+import type { Gelu } from '../../engine/ops/gelu.ts'
 import type { RotaryConfig } from './rotary-config.ts'
 
 /** Sizes that every family has. */

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { goldenConfig } from '../../train/testing/golden.ts'
 import { rotaryFrequencies } from '../rotary.ts'
 import type { DecoderConfig } from './decoder-config.ts'
-import { decoderParameters } from './decoder.ts'
+import { decoderLayout } from './decoder.ts'
 import { modelConfig } from './families.ts'
 
 function read(family: 'llama' | 'gpt_neox' | 'stablelm' | 'qwen3', changes: Readonly<Record<string, unknown>> = {}): DecoderConfig {
@@ -11,14 +11,14 @@ function read(family: 'llama' | 'gpt_neox' | 'stablelm' | 'qwen3', changes: Read
   return config
 }
 
-const names = (config: DecoderConfig): string[] => decoderParameters(config).map(({ name }) => name)
+const names = (config: DecoderConfig): string[] => decoderLayout(config).specs.map(({ name }) => name)
 const old = (rope: Readonly<Record<string, unknown>>) => ({ rope_parameters: undefined, ...rope })
 
 test('grouped heads, a head size apart from the width, biases and a tied head are read', () => {
   const config = read('llama', { num_key_value_heads: 1, head_dim: 6, attention_bias: true, mlp_bias: true, tie_word_embeddings: true, hidden_act: 'gelu_new' })
   expect(config).toMatchObject({ kvHeads: 1, headDim: 6, qkvBias: true, attentionOutBias: true, mlpBias: true, tied: true })
   expect(config.mlp).toEqual({ kind: 'gated', activation: 'gelu-tanh' })
-  const shapes = new Map(decoderParameters(config).map(({ name, shape }) => [name, shape]))
+  const shapes = new Map(decoderLayout(config).specs.map(({ name, shape }) => [name, shape]))
   expect(shapes.get('model.layers.1.self_attn.q_proj.weight')).toEqual([24, 32])
   expect(shapes.get('model.layers.1.self_attn.k_proj.bias')).toEqual([6])
   expect(shapes.get('model.layers.1.self_attn.o_proj.weight')).toEqual([32, 24])

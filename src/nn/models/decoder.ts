@@ -4,25 +4,21 @@ import { attention } from '../../engine/ops/attention.ts'
 import { embedding, type TokenBatch } from '../../engine/ops/embedding.ts'
 import { gated } from '../../engine/ops/gated.ts'
 import { layerNorm, rmsNorm } from '../../engine/ops/layer-norm.ts'
-import { type LinearOptions, linear } from '../../engine/ops/linear.ts'
-import { createParameters, type FlatParameters, type ParameterSpec } from '../../engine/parameters.ts'
-import type { Parameter, Tensor } from '../../engine/tensor.ts'
+import type { ParameterSpec } from '../../engine/parameters.ts'
+import type { Tensor } from '../../engine/tensor.ts'
+import { type Layer, type ProjectOptions, project } from '../layer.ts'
 import { type CausalModel, causalModel } from '../model.ts'
+import { createModelParameters } from '../model-parameters.ts'
+import { type ModelLayout, TRAIN_ALL, type Training } from '../parameter-plan.ts'
 import { createRotaryTable } from '../rotary.ts'
 import type { DecoderConfig } from './decoder-config.ts'
-
-/** A weight with its bias, where the config has one. */
-interface Layer {
-  readonly weight: Parameter
-  readonly bias: Parameter | null
-}
 
 type LayerAt = (name: string) => Layer
 
 /** Llama, Qwen3, StableLM and GPT-NeoX: one decoder whose switches the config sets. */
-export function createDecoder(engine: Engine, config: DecoderConfig): CausalModel {
-  const parameters = createParameters(engine, decoderParameters(config))
-  const layer = layersOf(parameters)
+export function createDecoder(engine: Engine, config: DecoderConfig, training: Training = TRAIN_ALL): CausalModel {
+  const parameters = createModelParameters(engine, decoderLayout(config), training)
+  const { layer } = parameters
   const { names } = config
   const table = layer(names.embedding).weight
   const head = config.tied ? table : layer(names.head).weight
@@ -37,10 +33,10 @@ export function createDecoder(engine: Engine, config: DecoderConfig): CausalMode
 
   function block(x: Tensor, at: LayerAt, tokens: TokenBatch): Tensor {
     const normed = norm(x, at(names.norm1), config)
-    const attended = project(attend(normed, at, tokens), at(names.attentionOut), { residual: x })
-    if (config.residual === 'parallel-shared-norm') return mlp(normed, at, { config, residual: attended })
+    const attended = project(attend(normed, at, tokens), at(names.attentionOut), { ...linears(tokens), residual: x })
+    if (config.residual === 'parallel-shared-norm') return mlp(normed, at, { config, tokens, residual: attended })
     const second = norm(config.residual === 'serial' ? attended : x, at(names.norm2), config)
-    return mlp(second, at, { config, residual: attended })
+    return mlp(second, at, { config, tokens, residual: attended })
   }
 
   function body(tokens: TokenBatch): Tensor {
@@ -56,45 +52,60 @@ function createAttention(engine: Engine, config: DecoderConfig): (x: Tensor, at:
   const { names, heads, kvHeads, headDim } = config
   const rotary = createRotaryTable(engine, config.rotary, config.positions)
 
-  function projections(x: Tensor, at: LayerAt): readonly [HeadColumns, HeadColumns, HeadColumns] {
+  function projections(x: Tensor, at: LayerAt, options: ProjectOptions): readonly [HeadColumns, HeadColumns, HeadColumns] {
     if ('fused' in names.qkv) {
-      const tensor = project(x, at(names.qkv.fused))
+      const tensor = project(x, at(names.qkv.fused), options)
       const part = (index: number) => ({ tensor, start: index * headDim, step: 3 * headDim })
       return [part(0), part(1), part(2)]
     }
     const { query, key, value } = names.qkv
     const normed = (name: string, normName: string, parts: number): Tensor => {
-      const projected = project(x, at(name))
+      const projected = project(x, at(name), options)
       return config.queryKeyNorm ? rmsNorm(projected, at(normName).weight, { epsilon: config.epsilon, parts }) : projected
     }
     const whole = (tensor: Tensor) => ({ tensor, start: 0, step: headDim })
-    return [whole(normed(query, names.queryNorm, heads)), whole(normed(key, names.keyNorm, kvHeads)), whole(project(x, at(value)))]
+    return [whole(normed(query, names.queryNorm, heads)), whole(normed(key, names.keyNorm, kvHeads)), whole(project(x, at(value), options))]
   }
 
-  return (x, at, { batch, length, documents }) => {
-    const qkv = arrangeHeads(...projections(x, at), rotary, { length, heads, kvHeads, headDim, documents })
+  return (x, at, tokens) => {
+    const { batch, length, documents } = tokens
+    const qkv = arrangeHeads(...projections(x, at, linears(tokens)), rotary, { length, heads, kvHeads, headDim, documents })
     return attention(qkv, { batch, length, heads, kvHeads, headDim, scale: 1 / Math.sqrt(headDim), documents })
   }
 }
 
+interface MlpOptions {
+  readonly config: DecoderConfig
+  readonly tokens: TokenBatch
+  readonly residual: Tensor
+}
+
 /** x: [R, C] -> the MLP of x, added to the residual: [R, C] */
-function mlp(x: Tensor, at: LayerAt, { config, residual }: { readonly config: DecoderConfig; readonly residual: Tensor }): Tensor {
+function mlp(x: Tensor, at: LayerAt, { config, tokens, residual }: MlpOptions): Tensor {
   const { kind, activation } = config.mlp
   const { gate, up, down } = config.names
-  const inner = kind === 'gated' ? gated(project(x, at(gate)), project(x, at(up)), activation) : project(x, at(up), { activation })
-  return project(inner, at(down), { residual })
+  const options = linears(tokens)
+  const inner = kind === 'gated' ? gated(project(x, at(gate), options), project(x, at(up), options), activation) : project(x, at(up), { ...options, activation })
+  return project(inner, at(down), { ...options, residual })
 }
 
 function norm(x: Tensor, { weight, bias }: Layer, { norm: kind, epsilon }: DecoderConfig): Tensor {
   return kind === 'rms' ? rmsNorm(x, weight, { epsilon }) : layerNorm(x, weight, bias, { epsilon })
 }
 
-function project(x: Tensor, { weight, bias }: Layer, options: Omit<LinearOptions, 'layout'> = {}): Tensor {
-  return linear(x, weight, bias, { ...options, layout: 'out-in' })
+/** What all linear layers of a forward have in common. */
+function linears({ dropoutKeys }: TokenBatch): ProjectOptions {
+  return { layout: 'out-in', dropoutKeys }
+}
+
+export function decoderLayout(config: DecoderConfig): ModelLayout {
+  const { embedding: table, head, qkv } = config.names
+  const targets = 'fused' in qkv ? [qkv.fused] : [qkv.query, qkv.value]
+  return { specs: decoderParameters(config), weights: 'out-in', ends: [table, head], defaultTargets: targets }
 }
 
 /** The embedding first and the head last: the backward goes from the end, so buckets fill from there. */
-export function decoderParameters(config: DecoderConfig): ParameterSpec[] {
+function decoderParameters(config: DecoderConfig): ParameterSpec[] {
   const { names, vocabSize, width, innerWidth, headDim } = config
   const queries = config.heads * headDim
   const keys = config.kvHeads * headDim
@@ -123,12 +134,4 @@ export function decoderParameters(config: DecoderConfig): ParameterSpec[] {
   norms(names.finalNorm)
   if (!config.tied) layer(names.head, [vocabSize, width], false)
   return specs
-}
-
-function layersOf({ byName }: FlatParameters): LayerAt {
-  return (name) => {
-    const weight = byName.get(`${name}.weight`)
-    if (!weight) throw new Error(`Cannot build the model: parameter ${name}.weight is missing`)
-    return { weight, bias: byName.get(`${name}.bias`) ?? null }
-  }
 }

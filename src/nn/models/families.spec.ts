@@ -79,7 +79,7 @@ describe.each(cases)('%s on the %s profile', (family, profile) => {
 
   test('gives its tensors back as they were loaded', async () => {
     const model = goldenModel(engine, family)
-    const tensors = await readTensors(engine, model.parameters)
+    const tensors = await readTensors(engine, [model.parameters])
     for (const [name, { shape, values }] of goldenTensors(family, 'model')) expect(tensors.get(name), name).toEqual({ shape, values })
   })
 })

@@ -1,11 +1,11 @@
 import type { Engine } from '../../engine/engine.ts'
-import type { ParameterSpec } from '../../engine/parameters.ts'
 import type { CausalModel } from '../model.ts'
+import { type ModelLayout, TRAIN_ALL, type Training } from '../parameter-plan.ts'
 import type { DecoderConfig } from './decoder-config.ts'
-import { createDecoder, decoderParameters } from './decoder.ts'
+import { createDecoder, decoderLayout } from './decoder.ts'
 import { gptNeoxConfig } from './gpt-neox.ts'
 import { gpt2Config, type Gpt2Config } from './gpt2-config.ts'
-import { createGpt2, gpt2Parameters } from './gpt2.ts'
+import { createGpt2, gpt2Layout } from './gpt2.ts'
 import { llamaConfig, mistralConfig, qwen2Config } from './llama.ts'
 import { qwen3Config } from './qwen3.ts'
 import { stablelmConfig } from './stablelm.ts'
@@ -33,11 +33,11 @@ export function modelConfig(json: Json): ModelConfig {
   return read(json)
 }
 
-/** A model with parameters under Hugging Face's names; their values are zero. */
-export function createModel(engine: Engine, config: ModelConfig): CausalModel {
-  return config.kind === 'gpt2' ? createGpt2(engine, config) : createDecoder(engine, config)
+/** A model with parameters under Hugging Face's names; their values are zero. @throws when `training` names what is not there. */
+export function createModel(engine: Engine, config: ModelConfig, training: Training = TRAIN_ALL): CausalModel {
+  return config.kind === 'gpt2' ? createGpt2(engine, config, training) : createDecoder(engine, config, training)
 }
 
-export function modelParameters(config: ModelConfig): ParameterSpec[] {
-  return config.kind === 'gpt2' ? gpt2Parameters(config) : decoderParameters(config)
+export function modelLayout(config: ModelConfig): ModelLayout {
+  return config.kind === 'gpt2' ? gpt2Layout(config) : decoderLayout(config)
 }

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { layOutParameters } from '../../engine/parameters.ts'
 import { gpt2Config } from './gpt2-config.ts'
 import { checkFits, predictMemory } from './memory.ts'
-import { gpt2Parameters } from './gpt2.ts'
+import { gpt2Layout } from './gpt2.ts'
 
 const json = JSON.parse(readFileSync('e2e/fixtures/golden/gpt2/config.json', 'utf8'))
 
@@ -49,7 +49,7 @@ test('the switches of attention, activation and inner width are read', () => {
 })
 
 test('the parameters are those of a Hugging Face file, embeddings first', () => {
-  const specs = gpt2Parameters(gpt2Config(json))
+  const specs = gpt2Layout(gpt2Config(json)).specs
   expect(specs.slice(0, 2).map(({ name }) => name)).toEqual(['transformer.wte.weight', 'transformer.wpe.weight'])
   expect(specs.find(({ name }) => name === 'transformer.h.1.attn.c_attn.weight')?.shape).toEqual([32, 96])
   expect(layOutParameters(specs).slots.reduce((sum, { length }) => sum + length, 0)).toBe(30_080)

@@ -1,4 +1,4 @@
-import type { Gelu } from '../../engine/ops/linear.ts'
+import type { Gelu } from '../../engine/ops/gelu.ts'
 import { GELUS } from './activations.ts'
 import { choice, count, flag, positive, refuse, requireSupported } from './config-source.ts'
 import type { ModelSizes } from './decoder-config.ts'

@@ -2,16 +2,13 @@ import type { Engine } from '../../engine/engine.ts'
 import { attention } from '../../engine/ops/attention.ts'
 import { embedding, type TokenBatch } from '../../engine/ops/embedding.ts'
 import { layerNorm } from '../../engine/ops/layer-norm.ts'
-import { linear } from '../../engine/ops/linear.ts'
-import { createParameters, type FlatParameters, type ParameterSpec } from '../../engine/parameters.ts'
-import type { Parameter, Tensor } from '../../engine/tensor.ts'
+import type { ParameterSpec } from '../../engine/parameters.ts'
+import type { Tensor } from '../../engine/tensor.ts'
+import { type Layer, project } from '../layer.ts'
 import { type CausalModel, causalModel } from '../model.ts'
+import { createModelParameters, type ModelParameters } from '../model-parameters.ts'
+import { type ModelLayout, TRAIN_ALL, type Training } from '../parameter-plan.ts'
 import type { Gpt2Config } from './gpt2-config.ts'
-
-interface Layer {
-  readonly weight: Parameter
-  readonly bias: Parameter
-}
 
 interface Block {
   /** What attention scores are multiplied by. */
@@ -24,20 +21,24 @@ interface Block {
   readonly mlpOut: Layer
 }
 
+const TOKENS = 'transformer.wte'
+const POSITIONS = 'transformer.wpe'
+
 /** GPT-2 (Radford et al. 2019) with Hugging Face's names and layouts: Conv1D weights are [in, out], the head is wte. */
-export function createGpt2(engine: Engine, config: Gpt2Config): CausalModel {
-  const parameters = createParameters(engine, gpt2Parameters(config))
+export function createGpt2(engine: Engine, config: Gpt2Config, training: Training = TRAIN_ALL): CausalModel {
+  const parameters = createModelParameters(engine, gpt2Layout(config), training)
   const { wte, wpe, blocks, finalNorm } = bind(parameters, config.attentionScales)
   const { epsilon, heads, headDim, activation } = config
   const layout = 'in-out'
 
-  function block(x: Tensor, at: Block, { batch, length, documents }: TokenBatch): Tensor {
-    const qkv = linear(layerNorm(x, at.norm1.weight, at.norm1.bias, { epsilon }), at.qkv.weight, at.qkv.bias, { layout })
+  function block(x: Tensor, at: Block, { batch, length, documents, dropoutKeys }: TokenBatch): Tensor {
+    const options = { layout, dropoutKeys } as const
+    const qkv = project(layerNorm(x, at.norm1.weight, at.norm1.bias, { epsilon }), at.qkv, options)
     const mixed = attention(qkv, { batch, length, heads, kvHeads: heads, headDim, scale: at.scale, documents })
-    const middle = linear(mixed, at.attentionOut.weight, at.attentionOut.bias, { layout, residual: x })
+    const middle = project(mixed, at.attentionOut, { ...options, residual: x })
     const normed = layerNorm(middle, at.norm2.weight, at.norm2.bias, { epsilon })
-    const inner = linear(normed, at.mlpIn.weight, at.mlpIn.bias, { layout, activation })
-    return linear(inner, at.mlpOut.weight, at.mlpOut.bias, { layout, residual: middle })
+    const inner = project(normed, at.mlpIn, { ...options, activation })
+    return project(inner, at.mlpOut, { ...options, residual: middle })
   }
 
   function body(tokens: TokenBatch): Tensor {
@@ -49,11 +50,15 @@ export function createGpt2(engine: Engine, config: Gpt2Config): CausalModel {
   return causalModel(engine, { parameters, config, body, head: wte })
 }
 
+export function gpt2Layout(config: Gpt2Config): ModelLayout {
+  return { specs: gpt2Parameters(config), weights: 'in-out', ends: [TOKENS, POSITIONS], defaultTargets: ['c_attn'] }
+}
+
 /** Embeddings first: the backward reaches them last, so buckets fill from the end. */
-export function gpt2Parameters({ vocabSize, positions, width, innerWidth, layers }: Gpt2Config): ParameterSpec[] {
+function gpt2Parameters({ vocabSize, positions, width, innerWidth, layers }: Gpt2Config): ParameterSpec[] {
   const specs: ParameterSpec[] = [
-    { name: 'transformer.wte.weight', shape: [vocabSize, width] },
-    { name: 'transformer.wpe.weight', shape: [positions, width] },
+    { name: `${TOKENS}.weight`, shape: [vocabSize, width] },
+    { name: `${POSITIONS}.weight`, shape: [positions, width] },
   ]
   const layer = (name: string, weight: readonly number[]) => {
     specs.push({ name: `${name}.weight`, shape: weight }, { name: `${name}.bias`, shape: weight.slice(-1) })
@@ -71,13 +76,7 @@ export function gpt2Parameters({ vocabSize, positions, width, innerWidth, layers
   return specs
 }
 
-function bind({ byName }: FlatParameters, scales: readonly number[]): { wte: Parameter; wpe: Parameter; blocks: Block[]; finalNorm: Layer } {
-  const parameter = (name: string): Parameter => {
-    const found = byName.get(name)
-    if (!found) throw new Error(`Cannot build GPT-2: parameter ${name} is missing`)
-    return found
-  }
-  const layer = (name: string): Layer => ({ weight: parameter(`${name}.weight`), bias: parameter(`${name}.bias`) })
+function bind({ layer }: ModelParameters, scales: readonly number[]): { wte: Tensor; wpe: Tensor; blocks: Block[]; finalNorm: Layer } {
   const blocks = scales.map((scale, index): Block => {
     const at = `transformer.h.${index}`
     return {
@@ -91,8 +90,8 @@ function bind({ byName }: FlatParameters, scales: readonly number[]): { wte: Par
     }
   })
   return {
-    wte: parameter('transformer.wte.weight'),
-    wpe: parameter('transformer.wpe.weight'),
+    wte: layer(TOKENS).weight,
+    wpe: layer(POSITIONS).weight,
     blocks,
     finalNorm: layer('transformer.ln_f'),
   }

@@ -4,6 +4,8 @@ import type { NamedTensor } from '../../nn/named-tensors.ts'
 import { loadTensors } from '../../nn/named-tensors.ts'
 import { createModel, modelConfig } from '../../nn/models/families.ts'
 import { fromHuggingFace } from '../../nn/models/from-hugging-face.ts'
+import { valuesOf } from '../../nn/model-parameters.ts'
+import { TRAIN_ALL, type Training } from '../../nn/parameter-plan.ts'
 import type { MicroBatch } from '../batch-source.ts'
 
 /** Test-only: the models, batches and curves that torch and transformers computed. */
@@ -50,16 +52,20 @@ export function goldenConfig(family: GoldenFamily): Record<string, unknown> {
   return JSON.parse(readFileSync(`${FOLDER}/${family}/config.json`, 'utf8'))
 }
 
-export function goldenModel(engine: Engine, family: GoldenFamily) {
+export function goldenModel(engine: Engine, family: GoldenFamily, training: Training = TRAIN_ALL) {
   const config = modelConfig(goldenConfig(family))
-  const model = createModel(engine, config)
-  loadTensors(engine, model.parameters, fromHuggingFace(goldenTensors(family, 'model'), config))
+  const model = createModel(engine, config, training)
+  loadTensors(engine, valuesOf(model), fromHuggingFace(goldenTensors(family, 'model'), config))
   return model
 }
 
-/** The F32 tensors of a safetensors file: an u64 header length, a JSON header, the data. */
 export function goldenTensors(family: GoldenFamily, name: 'model' | 'grads' | 'logits'): Map<string, NamedTensor> {
-  const file = readFileSync(`${FOLDER}/${family}/${name}.safetensors`)
+  return goldenFile(`${family}/${name}.safetensors`)
+}
+
+/** The F32 tensors of a safetensors file: an u64 header length, a JSON header, the data. */
+export function goldenFile(path: string): Map<string, NamedTensor> {
+  const file = readFileSync(`${FOLDER}/${path}`)
   const start = 8 + Number(file.readBigUInt64LE(0))
   const header: Record<string, { shape: number[]; data_offsets: [number, number] }> = JSON.parse(file.toString('utf8', 8, start))
   const entries = Object.entries(header).filter(([key]) => key !== '__metadata__')
@@ -74,6 +80,10 @@ export function goldenTensors(family: GoldenFamily, name: 'model' | 'grads' | 'l
       ]) => [key, { shape, values: new Float32Array(new Uint8Array(file.subarray(start + from, start + to)).buffer) }],
     ),
   )
+}
+
+export function goldenJson<T>(path: string): T {
+  return JSON.parse(readFileSync(`${FOLDER}/${path}`, 'utf8')) as T
 }
 
 /** Rows as a micro-batch of exactly `rows` rows, padded with ignored ones. */

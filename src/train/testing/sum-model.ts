@@ -36,6 +36,7 @@ export function createSumModel(engine: Engine): CausalModel {
   return {
     engine,
     parameters,
+    frozen: null,
     vocabSize: 1000,
     width: 1,
     positions: 1000,
