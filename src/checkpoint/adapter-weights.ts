@@ -21,9 +21,8 @@ export interface AdapterModule {
  * @throws with the tensor that is none of an adapter of linear layers, has no other half, another rank than the config says, or a number that is not finite.
  */
 export function readAdapter(file: Uint8Array, { rank }: Pick<AdapterConfig, 'rank'>): AdapterModule[] {
-  const halves = new Map<string, { a?: RawTensor; b?: RawTensor }>()
   for (const [key, tensor] of readSafetensors(file).tensors) {
-    const [, module = '', half] = NAME.exec(key.startsWith(PREFIX) ? key.slice(PREFIX.length) : '') ?? []
+    const [, , half] = NAME.exec(key.startsWith(PREFIX) ? key.slice(PREFIX.length) : '') ?? []
     if (half === undefined) throw new Error(`Cannot read the adapter: it has tensor ${key}, need names such as ${PREFIX}model.layers.0.self_attn.q_proj.lora_A.weight`)
     const [rows, columns, more] = tensor.shape
     const found = half === 'A' ? rows : columns
@@ -32,7 +31,16 @@ export function readAdapter(file: Uint8Array, { rank }: Pick<AdapterConfig, 'ran
         `Cannot read adapter tensor ${key}: its shape is [${tensor.shape.join(', ')}], need ${half === 'A' ? `[${rank}, inputs]` : `[outputs, ${rank}]`}, because r is ${rank}`,
       )
     checkFinite(key, tensor)
-    halves.set(module, { ...halves.get(module), [half === 'A' ? 'a' : 'b']: tensor })
+  }
+  return adapterModules(file)
+}
+
+/** The modules of a file of adapter tensors, under PEFT's names or the model's own. @throws when half of one is missing. */
+export function adapterModules(file: Uint8Array): AdapterModule[] {
+  const halves = new Map<string, { a?: RawTensor; b?: RawTensor }>()
+  for (const [key, tensor] of readSafetensors(file).tensors) {
+    const [, module = '', half] = NAME.exec(key.startsWith(PREFIX) ? key.slice(PREFIX.length) : key) ?? []
+    if (half !== undefined) halves.set(module, { ...halves.get(module), [half === 'A' ? 'a' : 'b']: tensor })
   }
   if (halves.size === 0) throw new Error('Cannot read the adapter: it has no tensors, need those of at least one module')
   return [...halves].map(([name, { a, b }]) => {

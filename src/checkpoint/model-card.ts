@@ -85,7 +85,7 @@ function training(records: readonly StepRecord[]): string {
 function losses({ records, evaluations, options }: ModelCardFacts): string {
   const last = records.findLast(({ outcome }) => outcome === 'committed')
   const evaluation = evaluations.at(-1)
-  const unit = options.tokenizer === 'bpe' ? 'nats per token' : `nats per ${options.tokenizer === 'char' ? 'character' : 'byte'}`
+  const unit = options.tokenizer === 'bpe' || options.tokenizer === 'file' ? 'nats per token' : `nats per ${options.tokenizer === 'char' ? 'character' : 'byte'}`
   const rows = last ? [`| Training loss | ${formatGeneral(last.loss)} ${unit} in the last update |`] : []
   if (evaluation) rows.push(`| Validation loss | ${formatGeneral(evaluation.eval_loss)} ${unit} after update ${grouped(evaluation.step)} |`)
   return rows.map((row) => `${row}\n`).join('')

@@ -1,5 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { ADAPTER_CONFIG_FILE } from '../checkpoint/adapter-config.ts'
 import { INDEX_FILE, parseShardIndex } from '../checkpoint/shards.ts'
 import { tokenizerKind } from '../checkpoint/tokenizer-kind.ts'
 import { OptionError, type OptionName, type TrainingOptions } from '../protocol/options.ts'
@@ -44,6 +45,8 @@ export function modelStart(path: string, raw: RawOptions): RunStart {
 /** @throws OptionError when it is no folder of a model with all of its weights. */
 export function checkFolder(path: string, folder: string): void {
   if (path === '' || !statPath(folder)?.isDirectory()) throw new OptionError('model', path, { allowed: 'the folder of a model' })
+  if (!existsSync(join(folder, 'config.json')) && existsSync(join(folder, ADAPTER_CONFIG_FILE)))
+    throw new OptionError('model', path, { allowed: 'the folder of a model; this is an adapter, which --adapter takes' })
   if (!existsSync(join(folder, 'config.json'))) throw new OptionError('model', path, { allowed: 'a folder with config.json' })
   if (existsSync(join(folder, 'model.safetensors'))) return
   if (existsSync(join(folder, INDEX_FILE))) return checkShards(path, folder)

@@ -49,7 +49,7 @@ export async function train(settings: TrainSettings): Promise<void> {
   checkDataFile('validation_file', settings.validationFile)
   const executablePath = await findBrowser()
   const { start, options } = settings
-  const report = new TrainingReport({ past: start?.state?.records ?? [] })
+  const report = new TrainingReport({ past: start?.state?.records ?? [], trains: options.use_peft ? 'adapters' : options.freeze === '' ? 'all' : 'part' })
   const files = new PageFiles(start?.files ?? [], (incoming) => writeCheckpoint(folder, incoming, options.save_total_limit))
   let stop = (): void => process.exit(130)
   using _interrupt = onInterrupt(() => stop())

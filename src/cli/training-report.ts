@@ -6,18 +6,29 @@ import { type Output, StatusLine, progressLine } from './progress.ts'
 
 type Stage = 'opening' | 'invited' | 'started' | 'over'
 
+export interface ReportOptions {
+  readonly out?: Output
+  /** Of the run that this one goes on with. */
+  readonly past?: readonly StepRecord[]
+  /** Which parameters of the model. */
+  readonly trains?: 'all' | 'part' | 'adapters'
+}
+
+const TRAINING = { all: 'Training', part: 'Training a part of', adapters: 'Training adapters beside' } as const
+
 /** What the terminal shows of a run, from the coordinator page's events. */
 export class TrainingReport {
   readonly #line: StatusLine
   readonly #invited = deferred<string>()
   readonly #started = deferred<void>()
   readonly #finished = deferred<void>()
+  readonly #trains: keyof typeof TRAINING
   #records: readonly StepRecord[]
   #total = 0
   #stage: Stage = 'opening'
 
-  /** `past`: of the run that this one goes on with. */
-  constructor({ out = process.stdout, past = [] }: { readonly out?: Output; readonly past?: readonly StepRecord[] } = {}) {
+  constructor({ out = process.stdout, past = [], trains = 'all' }: ReportOptions = {}) {
+    this.#trains = trains
     this.#records = past
     this.#line = new StatusLine(out)
   }
@@ -116,7 +127,7 @@ export class TrainingReport {
     if (maxSteps === 0) this.note(`Evaluating ${count} parameters on ${ranks === 1 ? '1 rank' : `${ranks} ranks`}`)
     else
       this.note(
-        `Training ${count} parameters over a vocabulary of ${vocabSize} on ${ranks === 1 ? '1 rank' : `${ranks} ranks`} for ${maxSteps} updates${done > 0 ? `, from update ${done + 1} on` : ''}`,
+        `${TRAINING[this.#trains]} ${count} parameters over a vocabulary of ${vocabSize} on ${ranks === 1 ? '1 rank' : `${ranks} ranks`} for ${maxSteps} updates${done > 0 ? `, from update ${done + 1} on` : ''}`,
       )
     this.#started.resolve()
   }

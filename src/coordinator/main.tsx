@@ -90,7 +90,7 @@ async function open(chosen: TrainingOptions, into: HTMLElement): Promise<void> {
     evaluatesOnly: query.get('task') === 'eval',
     report,
   })
-  window.tabringSave = () => saveModel(session)
+  window.tabringSave = () => saveModel(session, { merged: false })
   window.tabringStop = () => session.stop()
   const ownUrl = withQuery(url, { auto: '1', peer: ownPeer, profile: chosen.profile, name: 'Host' })
   render(<CoordinatorApp session={session} preflight={items} ownUrl={ownUrl} />, into)

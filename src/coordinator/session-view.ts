@@ -2,6 +2,7 @@ import type { ReadonlySignal } from '@preact/signals'
 import type { TrainingOptions } from '../protocol/options.ts'
 import type { SessionPhaseName } from '../protocol/session-phase.ts'
 import type { KeptCheckpoint } from './browser-checkpoints.ts'
+import type { ExportOptions } from './export-model.ts'
 import type { EvaluationRecord, StepRecord, TextSample } from '../protocol/step-record.ts'
 
 /** What the coordinator page shows and does; the page holds no state of its own beyond form fields. */
@@ -90,6 +91,6 @@ export interface SessionView {
   pause(): void
   resume(): void
   stop(): void
-  /** A Hugging Face folder as one zip. Works while training and after. */
-  save(): Promise<{ readonly name: string; readonly blob: Blob }>
+  /** A Hugging Face folder, or PEFT's, as one zip. Works while training and after. */
+  save(options: ExportOptions): Promise<{ readonly name: string; readonly blob: Blob }>
 }

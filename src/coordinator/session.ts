@@ -8,7 +8,7 @@ import { type FromRank, PROTOCOL_VERSION } from '../protocol/room-messages.ts'
 import type { Signalling } from '../transport/signalling.ts'
 import { DataChoice } from './data-choice.ts'
 import { chosenOptions } from './chosen-options.ts'
-import { exportZip } from './export-model.ts'
+import { type ExportOptions, exportZip } from './export-model.ts'
 import { EventLog } from './event-log.ts'
 import { ModelRequests } from './model-requests.ts'
 import { prepareRun } from './prepare-run.ts'
@@ -205,12 +205,12 @@ export class Session implements SessionView {
     this.run.value?.stop()
   }
 
-  async save(): Promise<{ readonly name: string; readonly blob: Blob }> {
+  async save(options: ExportOptions): Promise<{ readonly name: string; readonly blob: Blob }> {
     const run = this.run.value
     if (!run) throw new Error('Cannot save: nothing was trained yet, need a started run')
     const holder = run.holder()
     if (!holder) throw new Error('Cannot save: no rank that holds the model is connected, need at least one')
-    return exportZip(run, await this.#models.ask(holder, this.roster.name(holder.peer)))
+    return exportZip(run, await this.#models.ask(holder, this.roster.name(holder.peer)), options)
   }
 
   close(): void {

@@ -84,6 +84,9 @@ describe('parseOptions', () => {
   it.each([
     [{ n_embd: 30, n_head: 4 }, 'Cannot set n_embd to 30: need a multiple of n_head, which is 4'],
     [{ eval_steps: 10 }, 'Cannot set eval_steps to 10: need eval_strategy to be steps, which is no'],
+    [{ lora_r: 8 }, 'Cannot set lora_r to 8: need nothing, because use_peft is false: without it no adapter is trained'],
+    [{ lora_target_modules: 'q_proj' }, 'Cannot set lora_target_modules to "q_proj": need nothing, because use_peft is false'],
+    [{ use_rslora: true, use_peft: false }, 'Cannot set use_rslora to true: need nothing, because use_peft is false'],
     [{ max_steps: 10, warmup_steps: 11 }, 'Cannot set warmup_steps to 11: need at most max_steps, which is 10'],
     [{ warmup_steps: 1.5 }, 'Cannot set warmup_steps to 1.5: need a whole number, or a share below 1'],
     [{ lr_scheduler_type: 'constant', warmup_steps: 1 }, 'Cannot set lr_scheduler_type to "constant": need constant_with_warmup'],

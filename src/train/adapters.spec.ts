@@ -6,7 +6,7 @@ import { initialiseModel } from '../nn/models/initialise.ts'
 import { createModel, modelConfig } from '../nn/models/families.ts'
 import { readTensors } from '../nn/named-tensors.ts'
 import type { Training } from '../nn/parameter-plan.ts'
-import { stateHash } from '../optim/state-hash.ts'
+import { frozenDigest, stateHash } from '../optim/state-hash.ts'
 import { loopbackReducers } from '../parallel/testing/loopback-reducers.ts'
 import { compileKernels } from './compile.ts'
 import { dropoutKeys } from './dropout-keys.ts'
@@ -130,6 +130,33 @@ test('an update with adapters uses what was compiled, and makes no buffer once i
   for (let index = 3; index < 6; index++) await update(index)
   expect(engine.counts).toMatchObject({ pipelines, buffers, bindGroups })
   engine.close()
+})
+
+test('the backward ends at the lowest parameter that trains', async () => {
+  const dispatches = async (freeze: readonly string[]): Promise<number> => {
+    const trainee = createTrainee(engines[0]!, { freeze, lora: null }, null)
+    const before = trainee.engine.counts.dispatches
+    const [reducer] = loopbackReducers(1)
+    await runUpdate(trainee, reducer!, { update: 0, microBatches: [[0]], numItems: itemsOf(0), learningRate: 0 })
+    return trainee.engine.counts.dispatches - before
+  }
+  const all = await dispatches([])
+  const forward = await dispatches(['transformer.wte', 'transformer.wpe', '*.h'])
+  const half = await dispatches(['transformer.wte', 'transformer.wpe', '*.h.0'])
+  expect(forward).toBeLessThan(half)
+  expect(half).toBeLessThan(0.75 * all)
+})
+
+test('[U6] the hash of a state covers what is frozen', async () => {
+  const hash = async (seed: number): Promise<string[]> => {
+    const { engine, model, optimizer } = createTrainee(engines[0]!, PART, null)
+    if (!model.frozen) throw new Error('nothing is frozen')
+    initialiseModel(engine, [model.frozen], CONFIG, seed)
+    return [await stateHash(engine, model.parameters, optimizer), await stateHash(engine, model.parameters, optimizer, await frozenDigest(engine, model.frozen))]
+  }
+  const [[trained, whole], [otherTrained, otherWhole]] = [await hash(5), await hash(6)]
+  expect(otherTrained).toBe(trained)
+  expect(otherWhole).not.toBe(whole)
 })
 
 test('[U1] keys depend on seed, update and sample, not on the row', () => {

@@ -32,7 +32,7 @@ export function Controls({ session, unsaved, onSaved }: ControlsProps) {
     setBusy(true)
     await attempt(async () => {
       const updates = session.records.peek().length
-      await saveModel(session)
+      await saveModel(session, { merged: true })
       onSaved(updates)
     })
     setBusy(false)

@@ -62,6 +62,17 @@ test('memory is four times the parameters, plus activations and logits', () => {
   expect(prediction.total).toBe(4 * prediction.parameters + prediction.activations + prediction.logits)
 })
 
+test('frozen parameters are counted once, and adapters with what they keep for the backward', () => {
+  const all = predictMemory(gpt2Config(json), { batch: 4, length: 64 })
+  const lora = { rank: 4, alpha: 8, rankStabilised: false, dropout: 0, targets: ['c_attn'] }
+  const some = predictMemory(gpt2Config(json), { batch: 4, length: 64 }, { freeze: [], lora })
+  // Two layers of [4, 32] and [96, 4].
+  expect(some.gradients).toBe(2 * (4 * 32 + 96 * 4) * 4)
+  expect(some.parameters).toBe(all.parameters + some.gradients)
+  expect(some.activations - all.activations).toBe(4 * 64 * 2 * (2 * 4) * 4)
+  expect(some.total).toBe(some.parameters + 3 * some.gradients + some.activations + some.logits)
+})
+
 test('what does not fit the adapter is said with the numbers', () => {
   const limits = { maxStorageBufferBindingSize: 128 * 2 ** 20, maxBufferSize: 256 * 2 ** 20 }
   const small = gpt2Config(json)
