@@ -1,4 +1,6 @@
 import { clipFactor } from '../optim/clip.ts'
+import { newRunId, type TrackedValues } from '../protocol/tracker-records.ts'
+import type { Tracker } from '../trackers/tracker.ts'
 import { Tensor } from '../engine/tensor.ts'
 import { BatchCursor } from './batch-cursor.ts'
 import type { Loss } from './loss.ts'
@@ -8,7 +10,6 @@ import { Module } from './module.ts'
 import { type Preparable, type PreparedAll, Preparation } from './preparation.ts'
 import { RandomSource } from './random-source.ts'
 import { loadState, saveState } from './state-folder.ts'
-import type { Tracker } from './tracker.ts'
 import { Window, type WindowTotals } from './window.ts'
 import type { World } from './world.ts'
 
@@ -206,12 +207,13 @@ export class Accelerator {
     if (this.isMainProcess) this.world.print(parts.map(String).join(' '))
   }
 
-  async initTrackers(project: string, config: Readonly<Record<string, unknown>> = {}): Promise<void> {
-    if (this.isMainProcess) for (const tracker of this.#trackers) await tracker.start({ project, config })
+  async initTrackers(project: string, config: Readonly<Record<string, unknown>> = {}, { runName = null }: { readonly runName?: string | null } = {}): Promise<void> {
+    const run = { id: newRunId(), project, name: runName, config, startedMs: Date.now() }
+    if (this.isMainProcess) for (const tracker of this.#trackers) await tracker.start(run)
   }
 
   /** To every tracker, once, from the main rank. */
-  async log(values: Readonly<Record<string, number | string>>, { step = this.step }: { readonly step?: number } = {}): Promise<void> {
+  async log(values: TrackedValues, { step = this.step }: { readonly step?: number } = {}): Promise<void> {
     if (this.isMainProcess) for (const tracker of this.#trackers) await tracker.log(values, step)
   }
 

@@ -1,10 +1,10 @@
 import { afterAll, expect, test } from 'vitest'
 import { Accelerator } from './accelerator.ts'
-import { JsonLinesTracker } from './json-lines-tracker.ts'
+import { JsonLinesTracker } from '../trackers/json-lines-tracker.ts'
 import { RankFailure, failureOf } from './rank-failure.ts'
 import { LoopbackWorlds } from './testing/loopback-worlds.ts'
 import { SumModel } from './testing/toy-model.ts'
-import type { Tracker } from './tracker.ts'
+import type { Tracker } from '../trackers/tracker.ts'
 
 const worlds = new LoopbackWorlds()
 afterAll(() => worlds.close())

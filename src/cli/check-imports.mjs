@@ -11,18 +11,20 @@ const ROOMS = {
   optim: ['base', 'engine', 'nn'],
   data: ['base', 'protocol'],
   checkpoint: ['base', 'protocol'],
+  // Formats of files and the way to the relay: for pages, scripts and the server.
+  trackers: ['base', 'protocol'],
   transport: ['base', 'protocol'],
   collectives: ['base', 'protocol', 'transport'],
   parallel: ['base', 'engine', 'nn', 'collectives'],
   train: ['base', 'protocol', 'engine', 'nn', 'optim', 'data', 'checkpoint', 'collectives', 'parallel'],
   // For scripts: what `import … from 'tabring'` gives.
-  accelerate: ['base', 'engine', 'nn', 'optim', 'data', 'checkpoint', 'collectives', 'parallel', 'train'],
+  accelerate: ['base', 'engine', 'nn', 'optim', 'data', 'checkpoint', 'collectives', 'parallel', 'train', 'protocol', 'trackers'],
   ui: ['base', 'protocol'],
   rank: ['base', 'protocol', 'engine', 'nn', 'optim', 'data', 'checkpoint', 'transport', 'collectives', 'parallel', 'train', 'ui'],
-  coordinator: ['base', 'protocol', 'data', 'transport', 'checkpoint', 'ui'],
-  server: ['base', 'protocol'],
+  coordinator: ['base', 'protocol', 'data', 'trackers', 'transport', 'checkpoint', 'ui'],
+  server: ['base', 'protocol', 'trackers'],
   // It unpacks the model that the page hands over.
-  cli: ['base', 'protocol', 'server', 'checkpoint'],
+  cli: ['base', 'protocol', 'server', 'trackers', 'checkpoint'],
 }
 
 /** Packages that only one file may import. */
