@@ -1,7 +1,3 @@
-/** Where a run's numbers can go, by the Trainer's names in report_to. */
-export const TRACKER_NAMES = ['jsonl', 'csv', 'tensorboard', 'wandb', 'trackio', 'mlflow'] as const
-export type TrackerName = (typeof TRACKER_NAMES)[number]
-
 /** What is logged at one step, by name; a number that JSON lacks is its word: NaN, Infinity, -Infinity. */
 export type TrackedValues = Readonly<Record<string, number | string>>
 
