@@ -49,7 +49,7 @@ async function ready(start: StartFolder, options: Readonly<Record<string, unknow
   return { prepared, replica: await createReplica(await openTestEngine('lane'), message, { corpus, model: weights, optimizer: null }, () => {}) }
 }
 
-test('an adapter goes out in a zip and comes back: alone with the same bits, merged with the same loss', { timeout: 120_000 }, async () => {
+test('[M4] an adapter goes to a rank that joins, and out in a zip and back: alone with the same bits, merged with the same loss', { timeout: 120_000 }, async () => {
   const model = await base()
   const { prepared, replica } = await ready(model, ADAPTER)
   using room = loopbackRings(1)
@@ -58,6 +58,16 @@ test('an adapter goes out in a zip and comes back: alone with the same bits, mer
   const trained = await replica.evaluate(EVERY_ROW)
   expect(trained.lossSum).toBeLessThan(before.lossSum - 1)
   const weights = await replica.exportModel()
+
+  // [M4] A rank that joins starts from the same model and takes over what was trained.
+  const joiner = (await ready(model, ADAPTER)).replica
+  expect(await joiner.stateHash()).not.toBe(await replica.stateHash())
+  using pair = loopbackRings(2)
+  await Promise.all([replica, joiner].map((one, rank) => one.broadcastState(pair.rings[rank]!, 0)))
+  expect([await joiner.stateHash(), joiner.nextUpdate]).toEqual([await replica.stateHash(), 3])
+  expect(await joiner.evaluate(EVERY_ROW)).toEqual(trained)
+  joiner.close()
+
   const run = new ActiveRun(
     prepared,
     { name: 'rows.jsonl', amount: 10, unit: 'rows' },
