@@ -124,8 +124,8 @@ export class Session implements SessionView {
   async resumeFrom(checkpoint: KeptCheckpoint): Promise<void> {
     const { checkpoints } = this.#settings
     if (!checkpoints) return
-    await this.#start.resume(checkpoint, checkpoints)
-    this.#setOptions(this.#start.options({}), {})
+    const chosen = await this.#start.resume(checkpoint, checkpoints)
+    this.#setOptions(this.#start.options(chosen), chosen)
     const { name } = checkpoint.source
     this.status.value =
       this.source.value?.name === name ? `Ready to go on from ${checkpoint.name}: press Start` : `To go on from ${checkpoint.name}, choose ${name} as the data again`
